@@ -242,7 +242,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     """Unit of `stakes` and `frontier`, where it is not `unit`."""
 
     measure_units: ClassVar[Mapping[str, str]] = {}
-    """Units of entries of `details`, by name; counts, shares and words have none."""
+    """Units of entries of `details`, of measures and of parameters, by name; counts, shares and words have none."""
 
     seat_words: ClassVar[Mapping[str, str]] = {}
     """What people read for the words of seats in `details`, where the rules fix words that mislead elsewhere."""

@@ -176,8 +176,9 @@ def _match_tables(
     for name, (columns, rows) in TABLES.items():
         if name == "matches":
             parameters = _parameters(record)
+            described = [_parameter_column(parameter, record.game) for parameter in parameters]
             own = [{**row, **keys, **parameters} for row in rows(record)]
-            yield name, [*source.join, *columns, *source.keys, *map(_parameter_column, parameters)], own
+            yield name, [*source.join, *columns, *source.keys, *described], own
         elif replays or name != "proposals":
             try:
                 own = [{**join, **row} for row in rows(record)]
@@ -196,8 +197,9 @@ def _parameters(record: Record) -> Row:
     return {f"game_{name}": cells.column_value(value) for name, value in record.header.params.items()}
 
 
-def _parameter_column(name: str) -> Column:
-    return Column(name, "amount", f"parameter {name.removeprefix('game_')} of the game")
+def _parameter_column(column: str, game: AnyGame) -> Column:
+    name = column.removeprefix("game_")
+    return Column(column, "amount", f"parameter {name} of the game", game.measure_units.get(name, ""))
 
 
 def _measure_columns(found: Mapping[str, Any], game: AnyGame) -> Columns:

@@ -5,20 +5,27 @@ from __future__ import annotations
 import itertools
 from decimal import Decimal, localcontext
 from fractions import Fraction
+from pathlib import Path
 from random import Random
+from statistics import fmean
 from typing import Any
 
 import msgspec
+import pandas as pd
 import pytest
+from negolab_widgets.results.variables import outcomes
 from pandas.api.types import is_numeric_dtype
 from scipy.optimize import linprog
 from scipy.stats import binomtest
 
 import negolab as nl
 from negolab.analysis import estimates, measures, tables
+from negolab.analysis.export import export, open_tables
+from negolab.analysis.proposals import anchoring
 from negolab.analysis.replies import proposals
 from negolab.catalog import game_names
 from negolab.events import Ended, Stepped
+from negolab.formats import open_source
 from negolab.game import SEATS, Seat, other
 from negolab.games.trading.state import Goods, single_good
 from negolab.record import Record, final_state, start_state
@@ -495,3 +502,62 @@ def test_the_hazard_counts_who_agrees_among_those_who_are_still_open() -> None:
         assert (row["low"], row["high"]) == pytest.approx((exact.low, exact.high))
     late = estimates.agreement_hazard(tables.matches(nl.batch(game, "boulware", "boulware", n=DEALS, seed=15)))
     assert list(late["value"])[-1] == late["value"].max() > 0, "who holds out agrees at the deadline"
+
+
+# Units.
+
+
+def units_of(game: str) -> dict[str, str]:
+    """The unit of each outcome that a figure of this game can show."""
+    records = nl.batch(game, "random-legal", "random-legal", n=20, seed=16)
+    frame = tables.matches(records).merge(tables.measures(records), on="match")
+    return {one.column: one.unit for one in outcomes(frame)}
+
+
+def test_figures_show_all_amounts_of_bargaining_in_dollars() -> None:
+    units = units_of("bargaining")
+    assert "cents" not in units.values()
+    amounts = {*measures.COUNTED_IN_STAKES, "payoff", "price", "price_less_spe", "price_less_nash"}
+    named = {name: unit for name, unit in units.items() if name.removesuffix("_a").removesuffix("_b") in amounts}
+    assert {"loss_no_deal", "loss_bad_deal", "loss_delay", "kalai_smorodinsky_distance", "gain"} <= named.keys()
+    assert set(named.values()) == {"dollars"}
+
+
+def test_only_payoffs_of_trading_are_wins_and_losses() -> None:
+    units = units_of("trading")
+    win = nl.load("trading").unit
+    assert {name for name, unit in units.items() if unit == win} == {"payoff", "payoff_a", "payoff_b"}
+    assert {units[name] for name in ("loss_no_deal", "first_offer", "concession_steps")} == {"gain in own worth", ""}
+
+
+def test_a_dictionary_names_the_unit_of_proposals_and_of_parameters(tmp_path: Path) -> None:
+    described = {}
+    for game in ("bargaining", "trading"):
+        nl.run(game, "random-legal", "random-legal", n=2, out=tmp_path / game)
+        (out := tmp_path / f"{game}-tables").mkdir()
+        export(open_tables(open_source(str(tmp_path / game))), out, ["csv"])
+        rows = pd.read_csv(out / "dictionary.csv", keep_default_na=False, dtype=str).to_dict("records")
+        described[game] = {(str(row["table"]), str(row["column"])): row["unit"] for row in rows}
+    own = {(table, name) for (table, name), unit in described["trading"].items() if unit == nl.load("trading").unit}
+    assert own == {("matches", "payoff_a"), ("matches", "payoff_b")}
+    assert described["trading"]["proposals", "own_total"] == nl.load("trading").stake_unit
+    parameters = {name: unit for (_, name), unit in described["bargaining"].items() if name.startswith("game_")}
+    amounts = ["price_lo", "price_hi", "buyer_values", "seller_costs", "buyer_told", "seller_told"]
+    amounts += ["default_opening", "examples", "outside_seller", "outside_buyer"]
+    assert {name for name, unit in parameters.items() if unit == "cents"} == {f"game_{name}" for name in amounts}
+
+
+def test_first_offers_in_trading_are_regressed_on_by_gains() -> None:
+    records = nl.batch("trading", "random-legal", "random-legal", n=60, seed=17)
+    found = tables.measures(records)
+    fit, _ = anchoring(tables.proposals(records), tables.matches(records).merge(found, on="match"))
+    made: dict[str, dict[Seat, float]] = {record.id: {} for record in records}
+    for record in records:
+        for seat in SEATS:
+            of_seat = [one for one in proposals(record) if one.seat == seat]
+            if of_seat:
+                made[record.id][seat] = of_seat[0].a if seat == "A" else of_seat[0].b
+    gains = {(row["match"], seat): row[f"gain_{seat.lower()}"] for row in found.to_dict("records") for seat in SEATS}
+    pairs = {seat: [(made[at][seat], gains[at, seat]) for at in made if seat in made[at]] for seat in SEATS}
+    within = [(x - fmean(a for a, _ in own), y - fmean(b for _, b in own)) for own in pairs.values() for x, y in own]
+    assert fit.value == pytest.approx(sum(x * y for x, y in within) / sum(x * x for x, _ in within))

@@ -83,7 +83,14 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
     """Alternating-offer bargaining."""
 
     unit: ClassVar[str] = "cents"
-    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("price", "price_less_spe", "price_less_nash"), "cents")
+    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (
+            *("price", "price_less_spe", "price_less_nash"),
+            *("price_lo", "price_hi", "buyer_values", "seller_costs", "buyer_told", "seller_told"),
+            *("default_opening", "examples", "outside_seller", "outside_buyer"),
+        ),
+        "cents",
+    )
     # By the rules the seller is the AI and the buyer the human, whoever plays.
     seat_words: ClassVar[Mapping[str, str]] = {SEAT_NAMES["A"]: "A (seller)", SEAT_NAMES["B"]: "B (buyer)"}
     divisible: ClassVar[bool] = True
