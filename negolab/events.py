@@ -66,7 +66,7 @@ Event = Dealt | Replied | Rejected | Stepped | Forfeited | Ended
 def same_payoffs(one: Mapping[Seat, float | None], two: Mapping[Seat, float | None]) -> bool:
     """Return True for payoffs that differ at most in the last digits of floats, as those of 0.1.0 from exact ones."""
     pairs = [(one[seat], two[seat]) for seat in SEATS]
-    return all(a == b or (a and b and isclose(a, b, rel_tol=1e-12)) for a, b in pairs)
+    return all(a == b or (a and b and isclose(a, b)) for a, b in pairs)
 
 
 def same_event(one: Event, two: Event) -> bool:
