@@ -242,7 +242,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     """Unit of `stakes` and `frontier`, where it is not `unit`."""
 
     measure_units: ClassVar[Mapping[str, str]] = {}
-    """Units of entries of `details`, by name; counts, shares and words have none."""
+    """Units of entries of `details`, of measures and of parameters, by name; counts, shares and words have none."""
 
     seat_words: ClassVar[Mapping[str, str]] = {}
     """What people read for the words of seats in `details`, where the rules fix words that mislead elsewhere."""
@@ -380,6 +380,12 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         For the experimenter: uses the full state. `action` must be legal for `seat` in `state`.
         """
         return ()
+
+    def offered(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+        """Return what each proposal in `action` brings both by itself, in the order of `terms`: without what earlier
+        rounds or trades brought, and also where the other seat could not carry it out. By default `stakes`, and asked
+        for only where these add up."""
+        return self.stakes(state, seat, action)
 
     def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
         """Return the terms of each proposal in `action`, in the order of `stakes`, as plain data for tables.

@@ -5,6 +5,8 @@ Screens and reports write money by `negolab.formatting`.
 
 from __future__ import annotations
 
+from fractions import Fraction
+from functools import lru_cache
 from math import floor
 
 
@@ -21,6 +23,21 @@ def cents_to_dollars(cents: float) -> str:
 def format_cents(cents: float) -> str:
     """Write cents as dollars with their sign: 5250 is `$52.50`, -500 is `$-5.00`."""
     return f"${cents_to_dollars(cents)}"
+
+
+@lru_cache(maxsize=1024)
+def discount_factor(discount: float, periods: int) -> Fraction:
+    """Return what is left of an amount after some periods, exactly: the discount is taken at its decimal face value."""
+    return Fraction(repr(float(discount))) ** periods
+
+
+def discounted(amount: int, discount: float, periods: int) -> int | float:
+    """Return an amount after some periods: the float that is nearest to the exact one.
+
+    >>> discounted(1250, 0.9, 2), 1250 * 0.9**2
+    (1012.5, 1012.5000000000001)
+    """
+    return amount if discount == 1 else float(amount * discount_factor(discount, periods))
 
 
 def divide_half_up(numerator: int, denominator: int) -> int:

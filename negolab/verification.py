@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from negolab.events import Event
+from negolab.events import Event, same_event
 from negolab.match import Match
 from negolab.record import Record, start_state
 
@@ -52,7 +52,7 @@ def _find_differences(record: Record) -> Iterator[Difference]:
         yield Difference("the start is not the deal of its seed", f"the start is not the deal of seed {seed}")
     again = Match.replay(record)
     for i, (stored, replayed) in enumerate(zip(record.events, again.events, strict=False)):
-        if i and stored != replayed:
+        if i and not same_event(stored, replayed):
             cause = _event_difference(stored, replayed)
             yield Difference(cause, f"event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}")
             return

@@ -54,9 +54,21 @@ def typed_frame(rows: Iterable[Row], columns: Columns) -> pd.DataFrame:
         ValueError: A value does not fit its column's type.
     """
     chunks = [inferred_schema(columns).empty_table(), *chunked(rows, columns)]
-    table = pa.concat_tables(chunks, promote_options="permissive")
+    table = with_numbers(pa.concat_tables(chunks, promote_options="permissive"))
     del chunks
     frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    return frame
+
+
+def with_numbers(table: pa.Table) -> pa.Table:
+    """Make numbers of the columns without any value whose type would be inferred."""
+    kinds = [(field.name, pa.float64() if field.type == pa.null() else field.type) for field in table.schema]
+    return table.cast(pa.schema(kinds))
+
+
+def to_frame(table: pa.Table) -> pd.DataFrame:
+    """Convert a table to a frame: yes and no may have gaps, and columns without any value are numbers."""
+    frame: pd.DataFrame = with_numbers(table).to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
     return frame
 
 
@@ -80,7 +92,7 @@ def chunked(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
 def _column(column: Column, values: list[Any]) -> pa.Array:
     """Build one column; integers that do not fit become floats, and inferred values of several types text."""
     if column.type == "amount":
-        return _inferred(values)
+        return inferred(values)
     try:
         if column.type == "time":
             values = [None if value is None else round(value * 1e6) for value in values]
@@ -91,7 +103,8 @@ def _column(column: Column, values: list[Any]) -> pa.Array:
         raise ValueError(f"column {column.name}: {error}") from None
 
 
-def _inferred(values: list[Any]) -> pa.Array:
+def inferred(values: list[Any]) -> pa.Array:
+    """Build a column whose type follows from its values: numbers, yes and no, else text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float}:
         try:

@@ -15,7 +15,8 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from negolab.analysis import stats, tables
-from negolab.analysis.match_frames import read_sweep, to_frame
+from negolab.analysis.columns import to_frame
+from negolab.analysis.match_frames import read_sweep
 from negolab.analysis.observations import Sample, frame_sample, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.formatting import format_significant
@@ -72,6 +73,25 @@ def estimate_measure(part: pd.DataFrame, measure: Measure, level: float = stats.
 def share_of(frame: pd.DataFrame, hit: pd.Series[bool], level: float = stats.LEVEL) -> Estimate:
     """Return the share, from 0 to 1, of games in which `hit` is true at a seat; a game against itself counts once."""
     return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share(level=level)
+
+
+def agreement_hazard(matches: pd.DataFrame) -> pd.DataFrame:
+    """Return, turn by turn, the share of the matches still open that agreed in it, to see a deadline effect.
+
+    Agreements that pile up in the last turns are the deadline effect of Roth, Murnighan and Schoumaker (1988).
+
+    Args:
+        matches: The rows of `tables.matches` of one game; for a treatment, its rows.
+
+    Returns:
+        A row per turn up to the last agreement: `turn` (moves of both so far), and the fields of `stats.Estimate`: the
+        share, from 0 to 1, with its interval by draws, and as n the matches that were open.
+    """
+    turns = matches["moves_a"] + matches["moves_b"]
+    agreed = turns.where(matches["end"] == "AGREED")
+    last = max(agreed.dropna().astype(int), default=0)
+    shares = {turn: share_of(matches[turns >= turn], agreed[turns >= turn] == turn) for turn in range(1, last + 1)}
+    return pd.DataFrame([{"turn": turn, **share._asdict()} for turn, share in shares.items()])
 
 
 def percent(share: Estimate) -> Estimate:

@@ -34,7 +34,7 @@ from negolab.analysis.columns import (
     write_parquet,
     write_table,
 )
-from negolab.analysis.tables import MATCH, TABLES, UNIT
+from negolab.analysis.tables import MATCH, STAKES, TABLES, UNIT
 from negolab.catalog import AnyGame, game_id
 from negolab.formats import RecordSource
 from negolab.record import Record
@@ -99,7 +99,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     Raises:
         OSError: A table cannot be written, or the folder was removed, moved or replaced.
     """
-    units: set[str] = set()
+    units: dict[str, set[str]] = {UNIT: set(), STAKES: set()}
     failures: Counter[str] = Counter()
     failed: measures.Failed = lambda what, error: failures.update(
         [f"{what}: {describe_failure(error.__cause__ or error)}"]
@@ -108,7 +108,9 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:
         spools = {name: _Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
         for exported in source.records:
-            units.add(exported.record.game.unit)
+            game = exported.record.game
+            units[UNIT].add(game.unit)
+            units[STAKES].add(game.stake_unit or game.unit)
             for name, columns, rows in _match_tables(source, exported, failed):
                 spools[name].add(rows, columns)
         sampled = set[str]()
@@ -174,8 +176,9 @@ def _match_tables(
     for name, (columns, rows) in TABLES.items():
         if name == "matches":
             parameters = _parameters(record)
+            described = [_parameter_column(parameter, record.game) for parameter in parameters]
             own = [{**row, **keys, **parameters} for row in rows(record)]
-            yield name, [*source.join, *columns, *source.keys, *map(_parameter_column, parameters)], own
+            yield name, [*source.join, *columns, *source.keys, *described], own
         elif replays or name != "proposals":
             try:
                 own = [{**join, **row} for row in rows(record)]
@@ -194,8 +197,9 @@ def _parameters(record: Record) -> Row:
     return {f"game_{name}": cells.column_value(value) for name, value in record.header.params.items()}
 
 
-def _parameter_column(name: str) -> Column:
-    return Column(name, "amount", f"parameter {name.removeprefix('game_')} of the game")
+def _parameter_column(column: str, game: AnyGame) -> Column:
+    name = column.removeprefix("game_")
+    return Column(column, "amount", f"parameter {name} of the game", game.measure_units.get(name, ""))
 
 
 def _measure_columns(found: Mapping[str, Any], game: AnyGame) -> Columns:
@@ -211,10 +215,10 @@ def _measure_column(name: str, base: str, game: AnyGame) -> Column:
     return Column(name, "amount", f"{measures.MEANINGS.get(base, own)}{seat}", unit)
 
 
-def _in_unit(columns: Columns, units: set[str]) -> Columns:
-    """Name the unit of payoffs where all matches have the same."""
-    unit = next(iter(units)) if len(units) == 1 else UNIT
-    return [column._replace(unit=unit) if column.unit == UNIT else column for column in columns]
+def _in_unit(columns: Columns, units: Mapping[str, set[str]]) -> Columns:
+    """Name the units of payoffs and of proposals where all matches have the same."""
+    known = {name: found.copy().pop() for name, found in units.items() if len(found) == 1}
+    return [column._replace(unit=known.get(column.unit, column.unit)) for column in columns]
 
 
 class _Spool:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -77,14 +76,6 @@ def unify(tables: Iterable[pa.Table]) -> pa.Table:
     parts = list(tables)
     schema = unified_schema([part.schema for part in parts])
     return pa.concat_tables([schema.empty_table(), *(conform(part, schema) for part in parts)])
-
-
-def to_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert a table to a frame: yes and no may have gaps, and columns without any value are numbers."""
-    empty = {field.name: pa.float64() for field in table.schema if field.type == pa.null()}
-    schema = pa.schema([(field.name, empty.get(field.name, field.type)) for field in table.schema])
-    frame: pd.DataFrame = table.cast(schema).to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
-    return frame
 
 
 def _made_from(folder: Path) -> bytes:

@@ -16,14 +16,25 @@ from numbers import Real
 from typing import Any
 
 from negolab import catalog
-from negolab.analysis.replies import Proposal, iter_replies, proposals
+from negolab.analysis.replies import Proposal, accepted_proposal, iter_replies, proposals
 from negolab.analysis.summary import KINDS
 from negolab.catalog import AnyGame
-from negolab.events import Forfeited, Stepped
-from negolab.game import SEATS, InvalidKind, Seat
+from negolab.events import Stepped
+from negolab.game import SEATS, InvalidKind, Seat, State, other
 from negolab.record import Record, final_state, start_state, with_typed_start
-from negolab.theory.solutions import nash_point
+from negolab.theory.solutions import ideal_gains, kalai_smorodinsky_point, nash_point
 from negolab.user_code import describe_failure
+
+STEPS: dict[str, tuple[str, list[tuple[int, int]]]] = {
+    "fortunate": ("gain both", [(1, 1)]),
+    "selfish": ("gain the seat and not the other", [(1, 0), (1, -1)]),
+    "concession": ("cost the seat, but not the other", [(-1, 0), (-1, 1)]),
+    "unfortunate": ("cost the other and gain the seat nothing, or cost both", [(0, -1), (-1, -1)]),
+    "nice": ("gain the other at no cost", [(0, 1)]),
+    "silent": ("change nothing for either", [(0, 0)]),
+}
+"""Classes of steps by what they change for the seat and the other (Hindriks, Jonker and Tykhonov 2007)."""
+_CLASSES = {change: kind for kind, (_, changes) in STEPS.items() for change in changes}
 
 MEANINGS = {
     "joint": "surplus of both above no deal",
@@ -31,6 +42,7 @@ MEANINGS = {
     "efficiency": "reached part of the possible joint surplus: 1 = all",
     "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",
     "nash_distance": "distance of both payoffs to the Nash bargaining solution of the start",
+    "kalai_smorodinsky_distance": "distance of both payoffs to the Kalai-Smorodinsky solution of the start",
     "turns_to_deal": "accepted replies of both to a deal; empty: there was none",
     "seconds_to_deal": "seconds from the first question to the last answer of a deal",
     "loss_no_deal": "possible surplus that was lost because there was no deal",
@@ -38,20 +50,30 @@ MEANINGS = {
     "loss_delay": "surplus that was lost because the deal, or the end without one, came late",
     "gain": "gain of the seat above no deal",
     "surplus_share": "the seat's part of the joint surplus: 1 = all; outside 0 to 1 if one of both lost",
+    "irrational_deals": "1: the agreed deal, or all trades together, left the seat with less than no deal would",
+    "irrational_offers": "proposals of the seat that would have left it with less than no deal",
     "first_mover": "true: the seat made the first proposal; empty: both move at once",
-    "first_offer": "payoff that the seat's first proposal would have given it",
+    "first_offer": "what the seat's first proposal would have brought it by itself",
+    "first_offer_share": "gain of the seat's first proposal as a part of the most that the zone of agreement holds for "
+    "it: 0 = as no deal, 1 = all, above 1 = beyond the zone",
     "concession": "mean amount by which the seat lowered its claim from one proposal to the next, all worth what they "
     "would be in the first turn",
+    **{f"{kind}_steps": f"steps between proposals of the seat that {what}" for kind, (what, _) in STEPS.items()},
     **{f"{kind}_faults": f"rejected replies of the seat, of kind {kind}" for kind in KINDS},
 }
 """Meanings of the general measures; those of a seat end in `_a` and `_b` in tables."""
 COUNTED_IN_STAKES = {
-    *("joint", "possible", "frontier_distance", "nash_distance", "loss_no_deal", "loss_bad_deal", "loss_delay"),
-    *("gain", "first_offer", "concession"),
+    *("joint", "possible", "frontier_distance", "nash_distance", "kalai_smorodinsky_distance"),
+    *("loss_no_deal", "loss_bad_deal", "loss_delay", "gain", "first_offer", "concession"),
 }
 """General measures in the game's `stake_unit`, or in its `unit` where it has none."""
 
-_OF_SEATS = {"gain", "surplus_share", "first_mover", "first_offer", "concession", *(f"{kind}_faults" for kind in KINDS)}
+_OF_SEATS = {
+    *("gain", "surplus_share", "irrational_deals", "irrational_offers"),
+    *("first_mover", "first_offer", "first_offer_share", "concession"),
+    *(f"{kind}_steps" for kind in STEPS),
+    *(f"{kind}_faults" for kind in KINDS),
+}
 GENERAL = [f"{name}{seat}" for name in MEANINGS for seat in (("_a", "_b") if name in _OF_SEATS else ("",))]
 """Names of the general measures in tables."""
 Failed = Callable[[str, Exception], None]
@@ -59,6 +81,7 @@ Failed = Callable[[str, Exception], None]
 
 BySeat = dict[Seat, float | None]
 Pair = tuple[float, float]
+Solution = Callable[[tuple[Pair, ...], Pair, bool], Any]
 
 
 def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any]:
@@ -95,19 +118,27 @@ def _tried(
 def _general_measures(record: Record) -> dict[str, Any]:
     own, made = gains(record), proposals(record)
     joint, possible = surplus(record, own)
+    start = _start(record)
+    # In the unit of the frontier.
+    outcome = None if joint is None else ((own["A"] or 0) + start[1][0], (own["B"] or 0) + start[1][1])
     by_seat = {
         "gain": own,
         "surplus_share": surplus_share(own, joint),
+        "irrational_deals": irrational_deals(record, outcome, start),
+        "irrational_offers": irrational_offers(made, start),
         "first_mover": {seat: made[0].seat == seat if made and not _at_once(record) else None for seat in SEATS},
         "first_offer": {seat: own[0] if own else None for seat, own in _claims(made).items()},
+        "first_offer_share": first_offer_share(made, start),
         "concession": concession(record, made),
+        **steps(record, made),
     }
     return {
         "joint": joint,
         "possible": possible,
         "efficiency": efficiency(record, joint, possible),
-        "frontier_distance": frontier_distance(record, own),
-        "nash_distance": nash_distance(record, own),
+        "frontier_distance": frontier_distance(outcome, start),
+        "nash_distance": solution_distance(outcome, nash_point, start),
+        "kalai_smorodinsky_distance": solution_distance(outcome, kalai_smorodinsky_point, start),
         "turns_to_deal": turns_to_deal(record),
         "seconds_to_deal": seconds_to_deal(record),
         **losses(record, joint, possible, made),
@@ -213,55 +244,52 @@ def surplus_share(own: BySeat, joint: float | None) -> BySeat:
     return {seat: None if gain is None else gain / joint for seat, gain in own.items()}
 
 
-def frontier_distance(record: Record, own: BySeat) -> float | None:
+Start = tuple[tuple[Pair, ...], Pair, bool]
+"""The start's frontier, its disagreement point, and whether lines join the points of the frontier."""
+
+
+def frontier_distance(outcome: Pair | None, start: Start) -> float | None:
     """Return the Euclidean distance of the payoffs (A, B) to the nearest point of the start's Pareto frontier.
 
     Between neighbouring points of `Game.frontier` the frontier is a line if the game is divisible. None for a match
     that was stopped, for a game of several rounds that each pay, and where the frontier is not known.
     """
-    outcome, frontier = _outcome(record, own), _frontier(record)
+    frontier, _, is_joined = start
     if outcome is None or not frontier:
         return None
-    if record.game.divisible and len(frontier) > 1:
+    if is_joined and len(frontier) > 1:
         return min(_to_line(outcome, *ends) for ends in pairwise(frontier))
     return min(_distance(outcome, point) for point in frontier)
 
 
-def nash_distance(record: Record, own: BySeat) -> float | None:
-    """Return the Euclidean distance of the payoffs (A, B) to the Nash bargaining solution (Nash 1950) of the start.
+def solution_distance(outcome: Pair | None, solution: Solution, start: Start) -> float | None:
+    """Return the Euclidean distance of the payoffs (A, B) to a bargaining solution of the start.
 
-    None as for `frontier_distance`, and where no agreement leaves both at least what they have without one.
+    `theory.solutions.nash_point` is that of Nash (1950), `kalai_smorodinsky_point` that of Kalai and Smorodinsky
+    (1975). None as for `frontier_distance`, and where no agreement leaves both at least what they have without one.
     """
-    outcome, frontier = _outcome(record, own), _frontier(record)
-    if outcome is None or not frontier:
-        return None
-    solution = _nash_point(frontier, _best_alone(record), record.game.divisible)
-    return None if solution is None else _distance(outcome, solution)
+    point = _solve(solution, *start)
+    return None if outcome is None or point is None else _distance(outcome, point)
 
 
-_nash_point = lru_cache(maxsize=1024)(nash_point)
-"""Exact fractions are slow, and matches of one deal share its frontier."""
+@lru_cache(maxsize=4096)
+def _solve(solution: Solution, *start: Any) -> Any:
+    # Exact fractions are slow, and matches of one deal share its frontier.
+    return solution(*start)
 
 
-def _outcome(record: Record, own: BySeat) -> Pair | None:
-    """Return the payoffs of both seats in the unit of the frontier."""
-    if own["A"] is None or own["B"] is None:
-        return None
-    a, b = _best_alone(record)
-    return own["A"] + a, own["B"] + b
+def _start(record: Record) -> Start:
+    # Where rounds pay as they go, the frontier is that of the first round only.
+    frontier = () if record.game.pays_as_it_goes else record.game.frontier(start_state(record))
+    return frontier, _alone(record, start_state(record)), record.game.divisible
 
 
-def _best_alone(record: Record) -> Pair:
+def _alone(record: Record, state: State[Any, Any]) -> Pair:
     """Return the disagreement point in the unit of the frontier: (0, 0) where the frontier counts gains."""
     if record.game.stake_unit is not None:
         return 0, 0
-    alone = record.game.disagreement(start_state(record))
+    alone = record.game.disagreement(state)
     return alone["A"], alone["B"]
-
-
-def _frontier(record: Record) -> tuple[Pair, ...]:
-    """Return the start's frontier; () where rounds pay as they go, since it is then that of the first round only."""
-    return () if record.game.pays_as_it_goes else record.game.frontier(start_state(record))
 
 
 def _distance(one: Pair, two: Pair) -> float:
@@ -290,13 +318,55 @@ def concession(record: Record, made: Sequence[Proposal] | None = None) -> BySeat
     proposals do not replace each other: those of split are for one round each, those of trading for different goods.
     `made` are the record's proposals, where they are known already.
     """
-    game, begun = record.game, start_state(record)
-    if game.pays_as_it_goes or game.stake_unit is not None:
-        return {"A": None, "B": None}
     claims: dict[Seat, list[float]] = {"A": [], "B": []}
-    for one in proposals(record) if made is None else made:
-        claims[one.seat].append(game.stakes(begun, one.seat, one.action)[one.place][one.seat])
+    for one in () if record.game.stakes_add_up else proposals(record) if made is None else made:
+        claims[one.seat].append(one.worths[one.seat])
     return {seat: (own[0] - own[-1]) / (len(own) - 1) if len(own) > 1 else None for seat, own in claims.items()}
+
+
+def steps(record: Record, made: Sequence[Proposal]) -> dict[str, dict[Seat, int | None]]:
+    """Count each seat's steps from one proposal to its next by the classes of Hindriks, Jonker and Tykhonov (2007).
+
+    Worths are those of the first turn, in trading what each offer brings by itself. None where rounds each pay.
+    """
+    found: Counter[tuple[str, Seat]] = Counter()
+    for seat in SEATS:
+        for old, new in pairwise(one.worths for one in made if one.seat == seat):
+            own, theirs = ((new[each] > old[each]) - (new[each] < old[each]) for each in (seat, other(seat)))
+            found[_CLASSES[own, theirs], seat] += 1
+    known = not record.game.has_paid_rounds
+    return {f"{kind}_steps": {seat: found[kind, seat] if known else None for seat in SEATS} for kind in STEPS}
+
+
+def first_offer_share(made: Sequence[Proposal], start: Start) -> BySeat:
+    """Return the gain of each seat's first proposal as a part of the most that the zone of agreement holds for it.
+
+    A first offer on the scale of the zone, as in Galinsky and Mussweiler (2001): 0 gives the seat what it has without a
+    deal, 1 leaves the other no more than that. Worths are those of the first turn. None without a proposal or a zone,
+    and as for `frontier_distance`.
+    """
+    zone = dict(zip(SEATS, _solve(ideal_gains, *start) or (0, 0), strict=True))
+    alone = dict(zip(SEATS, start[1], strict=True))
+    first = {one.seat: one.worths[one.seat] - alone[one.seat] for one in reversed(made)}
+    return {seat: float(first[seat] / zone[seat]) if seat in first and zone[seat] else None for seat in SEATS}
+
+
+def irrational_offers(made: Sequence[Proposal], start: Start) -> dict[Seat, int]:
+    """Count each seat's proposals that are worth less to it than no deal, as of the first turn."""
+    alone = dict(zip(SEATS, start[1], strict=True))
+    return {seat: sum(one.worths[seat] < alone[seat] for one in made if one.seat == seat) for seat in SEATS}
+
+
+def irrational_deals(record: Record, outcome: Pair | None, start: Start) -> BySeat:
+    """Return 1 for a seat that a deal left with less than no deal would at its end, else 0; None where stopped."""
+    if outcome is None:
+        return {"A": None, "B": None}
+    # What no deal pays may shrink towards 0 with time; only then is the end, which is slow, needed.
+    is_harmful = record.end == "AGREED" and any(
+        paid < max(0, less) for paid, less in zip(outcome, start[1], strict=True)
+    )
+    alone = _alone(record, final_state(record)) if is_harmful else outcome
+    return {seat: int(paid < less) for seat, paid, less in zip(SEATS, outcome, alone, strict=True)}
 
 
 def _claims(made: Sequence[Proposal]) -> dict[Seat, list[float]]:
@@ -362,12 +432,8 @@ def _left_by_rounds(record: Record) -> float | None:
 
 def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
     """Return the joint surplus of the accepted proposal, had it been accepted in the first turn."""
-    game, begun, paid = record.game, start_state(record), record.payoffs
-    accepted = next((one for one in reversed(made) if (one.a, one.b) == (paid["A"], paid["B"])), None)
-    if accepted is None or game.stake_unit is not None:
-        return None
-    stakes = game.stakes(begun, accepted.seat, accepted.action)[accepted.place]
-    return float(sum(stakes.values()) - sum(game.disagreement(begun).values()))
+    accepted = accepted_proposal(record, made)
+    return None if accepted is None else float(sum(accepted.worths.values()) - sum(_alone(record, start_state(record))))
 
 
 def _at_once(record: Record) -> bool:
@@ -382,18 +448,3 @@ def faults(record: Record) -> dict[Seat, dict[InvalidKind, int]]:
         if invalid is not None:
             found[event.seat][invalid.kind] += 1
     return found
-
-
-def codes(record: Record) -> Counter[tuple[Seat, InvalidKind, str]]:
-    """Count the codes of rejections by seat and kind; one rejected reply may have several codes."""
-    rejected = ((event.seat, invalid) for event, _, invalid in iter_replies(record) if invalid is not None)
-    return Counter((seat, invalid.kind, code) for seat, invalid in rejected for code in invalid.codes)
-
-
-def forfeiting_seat(record: Record) -> tuple[Seat, InvalidKind] | None:
-    """Return the seat whose faults ended the match by forfeit, and the kind of its last fault; None without forfeit."""
-    if record.end != "FORFEIT":
-        return None
-    seats = [event.seat for event in record.events if isinstance(event, Forfeited)]
-    kinds = [(event.seat, invalid.kind) for event, _, invalid in iter_replies(record) if invalid is not None]
-    return next((last for last in reversed(kinds) if last[0] in seats[-1:]), None)

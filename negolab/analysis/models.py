@@ -16,7 +16,7 @@ from negolab.analysis import tables
 from negolab.analysis.comparisons import NotSharedError, contrast
 from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate, share_of
 from negolab.analysis.observations import MatchRow, Sample
-from negolab.analysis.replies import iter_replies
+from negolab.analysis.replies import forfeiting_seat, iter_replies
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
 from negolab.analysis.tables import Source
@@ -99,7 +99,7 @@ def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
 
 def _faults(record: Record, seat: Seat) -> dict[str, Any]:
     replies = sum(event.seat == seat for event, _, _ in iter_replies(record))
-    lost = measured.forfeiting_seat(record)
+    lost = forfeiting_seat(record)
     kind = lost[1] if lost and lost[0] == seat else None
     counts: dict[str, int] = {str(of): n for of, n in measured.faults(record)[seat].items()}
     return {"replies": replies, **counts, "lost_by": kind}

@@ -41,7 +41,8 @@ def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[Estimate,
 
     Args:
         proposals: The rows of `tables.proposals`.
-        matches: The rows of `tables.matches` of the same source.
+        matches: The rows of `tables.matches` of the same source. With `gain_a` and `gain_b` of `tables.measures` these
+            are explained, as they must be in trading, where a payoff is a win or a loss.
 
     Returns:
         The slope, in payoff per unit of the claim; and the points, a row per match and seat with `player`, `seat`,
@@ -52,7 +53,8 @@ def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[Estimate,
     """
     first = proposals[proposals["number"] == 1].rename(columns={"own_payoff": "first_offer"})
     rows = _with_deals(first, matches)
-    paid = {seat: rows[f"payoff_{seat.lower()}"] for seat in SEATS}
+    of = "gain" if "gain_a" in rows else "payoff"
+    paid = {seat: rows[f"{of}_{seat.lower()}"] for seat in SEATS}
     points = rows.assign(payoff=paid["A"].where(rows["seat"] == "A", paid["B"]).astype(float))
     points = drop_copies(with_value(points, "payoff").astype({"first_offer": float}))
     return slope(points, "payoff", "first_offer"), points[["match", "player", "seat", "deal", "first_offer", "payoff"]]

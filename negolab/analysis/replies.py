@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from negolab.events import Event, Rejected, Replied
-from negolab.game import SEATS, Invalid, Reply, Seat, State, observe
+from negolab.events import Event, Forfeited, Rejected, Replied, same_payoffs
+from negolab.game import SEATS, Invalid, InvalidKind, Reply, Seat, State, observe
 from negolab.ledger import Cost
 from negolab.record import Record, start_state, states
 
@@ -77,11 +78,32 @@ def _refusal(events: Sequence[Event], at: int) -> Invalid | None:
     return after.invalid if isinstance(after, Rejected) and not after.wordless else None
 
 
+def codes(record: Record) -> Counter[tuple[Seat, InvalidKind, str]]:
+    """Count the codes of rejections by seat and kind; one rejected reply may have several codes."""
+    rejected = ((event.seat, invalid) for event, _, invalid in iter_replies(record) if invalid is not None)
+    return Counter((seat, invalid.kind, code) for seat, invalid in rejected for code in invalid.codes)
+
+
+def forfeiting_seat(record: Record) -> tuple[Seat, InvalidKind] | None:
+    """Return the seat whose faults ended the match by forfeit, and the kind of its last fault; None without forfeit."""
+    if record.end != "FORFEIT":
+        return None
+    seats = [event.seat for event in record.events if isinstance(event, Forfeited)]
+    kinds = [(event.seat, invalid.kind) for event, _, invalid in iter_replies(record) if invalid is not None]
+    return next((last for last in reversed(kinds) if last[0] in seats[-1:]), None)
+
+
 class Proposal(NamedTuple):
     """A proposal in the reply that is event `at` of its record.
 
-    `a` and `b` are the payoffs of A and B if it were accepted, `terms` what it states as plain data; it is the
-    `place`-th proposal of `action`, from 0.
+    Attributes:
+        a: What it would bring A by itself, if it were accepted.
+        b: The same of B.
+        terms: What it states, as plain data.
+        total: What A and B would then have, with what earlier rounds or trades brought; None if the other seat could
+            not carry it out.
+        worths: What A and B would have had of it in the first turn, to compare proposals at one date; of one round of
+            several, or of goods, what it brings by itself.
     """
 
     at: int
@@ -90,27 +112,27 @@ class Proposal(NamedTuple):
     a: float
     b: float
     terms: Mapping[str, Any]
-    action: Any
-    place: int
+    total: Mapping[Seat, float] | None
+    worths: Mapping[Seat, float]
 
 
 def proposals(record: Record) -> tuple[Proposal, ...]:
-    """Return every proposal of the accepted replies, in order, with payoffs by `Game.stakes` and `Game.terms`.
+    """Return every proposal of the accepted replies, in order, by `Game.offered`, `Game.stakes` and `Game.terms`.
 
     Empty for games without proposals.
 
     Raises:
         ValueError: The record cannot be replayed; names the event.
     """
-    game = record.game
+    game, begun = record.game, start_state(record)
     found: list[Proposal] = []
     for at, seat, text, action, before in iter_accepted(record):
         stakes = game.stakes(before, seat, action)
-        terms = game.terms(action) or ({},) * len(stakes)
-        found += (
-            Proposal(at, seat, text, pay["A"], pay["B"], of, action, place)
-            for place, (pay, of) in enumerate(zip(stakes, terms, strict=False))
-        )
+        made = game.offered(before, seat, action) if game.stakes_add_up else stakes
+        worths = made if game.stakes_add_up else game.stakes(begun, seat, action)
+        totals = stakes or (None,) * len(made)
+        rows = zip(made, game.terms(action) or ({},) * len(made), totals, worths, strict=False)
+        found += (Proposal(at, seat, text, pay["A"], pay["B"], of, total, worth) for pay, of, total, worth in rows)
     return tuple(found)
 
 
@@ -123,12 +145,14 @@ def decisive_event(record: Record) -> int:
     Raises:
         ValueError: The record cannot be replayed.
     """
-    paid = (record.payoffs["A"], record.payoffs["B"])
-    if record.end == "AGREED":
-        accepted = [made.at for made in proposals(record) if (made.a, made.b) == paid]
-        if accepted:
-            return accepted[-1]
-    return max(reply_positions(record.events), default=0)
+    accepted = accepted_proposal(record, proposals(record)) if record.end == "AGREED" else None
+    return max(reply_positions(record.events), default=0) if accepted is None else accepted.at
+
+
+def accepted_proposal(record: Record, made: Sequence[Proposal]) -> Proposal | None:
+    """Return the last of a record's proposals that states what the match paid; None if none does."""
+    paid = () if record.game.stake_unit else reversed(made)
+    return next((one for one in paid if one.total and same_payoffs(one.total, record.payoffs)), None)
 
 
 class Claim(NamedTuple):

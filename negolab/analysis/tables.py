@@ -8,25 +8,34 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from math import nan
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 import msgspec
 import pandas as pd
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from negolab._internal.files import replacing
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
-from negolab.analysis.columns import Column, Columns, chunked, file_schema, typed_frame, write_table
+from negolab.analysis.columns import (
+    Column,
+    Columns,
+    chunked,
+    file_schema,
+    inferred,
+    to_frame,
+    typed_frame,
+    write_table,
+)
 from negolab.analysis.observations import MatchRow
 from negolab.analysis.replies import iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formats import open_source
 from negolab.formatting import format_model
-from negolab.game import SEATS, Invalid, Reply, Seat
+from negolab.game import SEATS, Invalid, Reply, Seat, other
 from negolab.ledger import TOKENS
 from negolab.record import Record, encode_set
 from negolab.sweeps.status import is_sweep
@@ -180,7 +189,7 @@ def measures(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        `match`, in a sweep `cell`, and one column per measure, NaN in the rows of games that do not have it. Ids of
+        `match`, in a sweep `cell`, and one column per measure, empty in the rows of games that do not have it. Ids of
         matches are unique within a cell only, so join frames of a sweep by both columns.
 
     Raises:
@@ -192,11 +201,11 @@ def measures(source: Source) -> pd.DataFrame:
     columns: dict[str, list[Any]] = {}
     for before, (cell, record) in enumerate(records(source)):
         for name, value in {"match": record.id, "cell": cell, **measured.measure_match(record)}.items():
-            columns.setdefault(name, [nan] * before).append(value)
+            columns.setdefault(name, [None] * before).append(value)
         for column in columns.values():
             if len(column) == before:
-                column.append(nan)
-    found = pd.DataFrame(columns)
+                column.append(None)
+    found = to_frame(pa.table({name: inferred(values) for name, values in columns.items()}))
     return found.reindex(columns=[*names, *found.columns.drop(["match", "cell"], errors="ignore")])
 
 
@@ -314,10 +323,11 @@ def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: I
 
 def _proposals(record: Record) -> Iterator[Row]:
     turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
-    numbers: Counter[Seat] = Counter()
+    numbers, add_up = Counter[Seat](), record.game.stakes_add_up
     before: dict[Seat, float] = {}
     for made in proposals_of(record):
         own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
+        total, last, claim = made.total or {}, before.get(made.seat), made.worths[made.seat]
         numbers[made.seat] += 1
         package = made.terms.get("package")
         yield {
@@ -329,11 +339,14 @@ def _proposals(record: Record) -> Iterator[Row]:
             "first": numbers.total() == 1,
             "own_payoff": own,
             "other_payoff": others,
-            "concession": before[made.seat] - own if made.seat in before else None,
+            "own_total": total.get(made.seat),
+            "other_total": total.get(other(made.seat)),
+            "covered": made.total is not None,
+            "concession": None if last is None or add_up else last - claim,
             "price_cents": made.terms.get("price_cents"),
             "package": None if package is None else msgspec.json.encode(package, enc_hook=encode_set).decode(),
         }
-        before[made.seat] = own
+        before[made.seat] = claim
 
 
 # Columns.
@@ -345,6 +358,12 @@ def _by_seat(name: str, type: Any, meaning: str, unit: str = "") -> list[Column]
 
 UNIT = "unit of the game"
 """Unit of payoffs in the dictionary, replaced by the game's own where all matches are of one."""
+STAKES = "unit of the game's proposals"
+"""Unit of what proposals bring, in the same way."""
+CONCEDED = (
+    "by how much it lowers its author's claim since its last proposal, both worth what they would be in the first "
+    "turn; empty where proposals are for one round each, or for different goods"
+)
 
 MATCH = Column("match", "text", "id of the match; in a sweep unique within its cell")
 
@@ -406,9 +425,12 @@ PROPOSALS: Columns = [
     Column("player", "text", "who sits at that seat"),
     Column("number", "integer", "number of the proposal among those of its seat, from 1"),
     Column("first", "boolean", "true: the first proposal of the match"),
-    Column("own_payoff", "amount", "what it would have paid its author, if accepted", UNIT),
-    Column("other_payoff", "amount", "what it would have paid the other seat", UNIT),
-    Column("concession", "amount", "by how much it lowers its author's claim since its last proposal", UNIT),
+    Column("own_payoff", "amount", "what it would have brought its author by itself, if accepted", STAKES),
+    Column("other_payoff", "amount", "what it would have brought the other seat by itself", STAKES),
+    Column("own_total", "amount", "its author's payoff or gain then, earlier rounds or trades included", STAKES),
+    Column("other_total", "amount", "the same of the other seat", STAKES),
+    Column("covered", "boolean", "false: the other seat did not hold what it asks for, so it could not be accepted"),
+    Column("concession", "amount", CONCEDED, STAKES),
     Column("price_cents", "integer", "the price that it names", "cents"),
     Column("package", "json", "what it would give to whom, in games without a price"),
 ]

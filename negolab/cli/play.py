@@ -200,7 +200,7 @@ def _describe(game: AnyGame) -> None:
         print(f"  {parameter} = {value!r}{_explained(meanings.get(parameter))}")
     if lines := readings(name):
         print(f"\n{'replies':62}{'reading = fair':36}reading = literal", *lines, sep="\n  ")
-    print("\nplayers")
+    print(f"\nplayers{' (amounts in cents)' if game.unit == 'cents' else ''}")
     for name, cls in sorted(list_players(game).items()):
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")
         print(f"  {name}{f' ({params})' if params else ''}{_explained(_first_line(cls.__doc__))}")

@@ -10,11 +10,9 @@ from fractions import Fraction
 from math import ceil, floor
 from typing import Literal
 
+from negolab.money import discount_factor
+
 Side = Literal["seller", "buyer"]
-
-
-def _exact(discount: float) -> Fraction:
-    return Fraction(repr(float(discount)))
 
 
 def proposers(rounds: int, opener: Side) -> list[Side]:
@@ -25,8 +23,9 @@ def proposers(rounds: int, opener: Side) -> list[Side]:
 
 def spe_path(
     rounds: int, value: float, cost: float, discount_seller: float, discount_buyer: float, opener: Side
-) -> list[float]:
-    """Return the equilibrium offer of every round, in cents, by backward induction (Stahl 1972).
+) -> list[float | None]:
+    """Return the equilibrium offer of every round, in cents, by backward induction (Stahl 1972); None if no price gains
+    both.
 
     The last proposer takes the whole surplus; before, the responder is left with its discounted share of the next
     round.
@@ -35,22 +34,27 @@ def spe_path(
         >>> spe_path(2, 6500, 4000, 1.0, 1.0, "seller")
         [4000.0, 4000.0]
     """
-    seller, buyer = _exact(discount_seller), _exact(discount_buyer)
+    seller, buyer = discount_factor(discount_seller, 1), discount_factor(discount_buyer, 1)
     shares: list[Fraction] = []
     for side in reversed(proposers(rounds, opener)):
         if not shares:
             shares.append(Fraction(side == "seller"))
         else:
             shares.append(1 - buyer * (1 - shares[-1]) if side == "seller" else seller * shares[-1])
-    return [float(Fraction(cost) + (Fraction(value) - Fraction(cost)) * share) for share in reversed(shares)]
+    return [_price(value, cost, share) for share in reversed(shares)]
 
 
-def spe_closed_form(rounds: int, value: float, cost: float, discount: float, opener: Side) -> float:
-    """Return the offer of round 1 with a common discount d: the opener's share is (1 - (-d)**rounds) / (1 + d)."""
-    d = _exact(discount)
+def _price(value: float, cost: float, share: Fraction) -> float | None:
+    """Return the price that leaves the seller this share of the surplus; None, no trade, where there is none."""
+    return float(Fraction(cost) + (Fraction(value) - Fraction(cost)) * share) if value > cost else None
+
+
+def spe_closed_form(rounds: int, value: float, cost: float, discount: float, opener: Side) -> float | None:
+    """Return the offer of round 1 with a common discount d: the opener's share is (1 - (-d)**rounds) / (1 + d); None if
+    no price gains both."""
+    d = discount_factor(discount, 1)
     share = (1 - (-d) ** rounds) / (1 + d)
-    surplus = Fraction(value) - Fraction(cost)
-    return float(Fraction(cost) + surplus * (share if opener == "seller" else 1 - share))
+    return _price(value, cost, share if opener == "seller" else 1 - share)
 
 
 def spe_grid(
@@ -69,7 +73,7 @@ def spe_grid(
     None for a round that passes without agreement: no price in range is accepted by the responder and worth at least
     the proposer's own continuation.
     """
-    discounts = {"seller": _exact(discount_seller), "buyer": _exact(discount_buyer)}
+    discounts = {"seller": discount_factor(discount_seller, 1), "buyer": discount_factor(discount_buyer, 1)}
     waiting = {"seller": Fraction(0), "buyer": Fraction(0)}
     prices: list[int | None] = []
     for side in reversed(proposers(rounds, opener)):
@@ -100,12 +104,10 @@ def _lowest(least: Fraction, weak: bool, lo: int, hi: int) -> int | None:
     return price if price <= hi else None
 
 
-def rubinstein(value: float, cost: float, discount_seller: float, discount_buyer: float, opener: Side) -> float:
-    """Return the first offer with infinitely many rounds (Rubinstein 1982); the midpoint if nobody discounts."""
-    seller, buyer = _exact(discount_seller), _exact(discount_buyer)
-    bottom, top = Fraction(cost), Fraction(value)
-    if seller * buyer == 1:
-        return float((bottom + top) / 2)
-    if opener == "seller":
-        return float(bottom + (top - bottom) * (1 - buyer) / (1 - seller * buyer))
-    return float(top - (top - bottom) * (1 - seller) / (1 - seller * buyer))
+def rubinstein(value: float, cost: float, discount_seller: float, discount_buyer: float, opener: Side) -> float | None:
+    """Return the first offer with infinitely many rounds (Rubinstein 1982), the midpoint if nobody discounts; None if
+    no price gains both."""
+    seller, buyer = discount_factor(discount_seller, 1), discount_factor(discount_buyer, 1)
+    waits = buyer if opener == "seller" else seller
+    share = (1 - waits) / (1 - seller * buyer) if seller * buyer != 1 else Fraction(1, 2)
+    return _price(value, cost, share if opener == "seller" else 1 - share)

@@ -105,6 +105,40 @@ def nash_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pa
     return _payoffs_of(max(found, key=_product, default=None), disagreement)
 
 
+def ideal_gains(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Gains | None:
+    """Return the largest gain of each seat over `disagreement` at which the other does not lose.
+
+    Args and result as for `nash_point`; both gains are exact.
+    """
+    ends = [end for piece in _pieces(frontier, disagreement, joined) for end in piece]
+    return (max(a for a, _ in ends), max(b for _, b in ends)) if ends else None
+
+
+def kalai_smorodinsky_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pair | None:
+    """Return the point of a frontier with the largest smaller share of the `ideal_gains` (Kalai and Smorodinsky 1975).
+
+    Args and result as for `nash_point`.
+
+    Example:
+        >>> kalai_smorodinsky_point([(0, 4), (8, 0)], (0, 0), joined=True)
+        (4.0, 2.0)
+    """
+    top_a, top_b = ideal_gains(frontier, disagreement, joined) or (1, 1)
+
+    def lead(gains: Gains) -> Fraction:
+        return gains[0] * top_b - gains[1] * top_a
+
+    def smaller_share(gains: Gains) -> Fraction:
+        return min(gains[0] * top_b, gains[1] * top_a)
+
+    found = [
+        _point_on(piece, share)
+        for piece in _pieces(frontier, disagreement, joined)
+        for share in (0, _share_at(*map(lead, piece)) or 0, 1)
+    ]
+    return _payoffs_of(max(found, key=smaller_share, default=None), disagreement)
+
+
 Gains = tuple[Fraction, Fraction]
 
 
@@ -128,7 +162,7 @@ def _share_at(start: Fraction, end: Fraction) -> Fraction | None:
 
 def _point_on(piece: tuple[Gains, Gains], share: Fraction | int) -> Gains:
     (a, b), (c, d) = piece
-    return a + (c - a) * share, b + (d - b) * share
+    return piece[0] if piece[0] is piece[1] else (a + (c - a) * share, b + (d - b) * share)
 
 
 def _product(gains: Gains) -> Fraction:

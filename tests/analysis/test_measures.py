@@ -12,7 +12,7 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import measures, tables
-from negolab.analysis.replies import Claim, claim_truth, proposals
+from negolab.analysis.replies import Claim, claim_truth, codes, proposals
 from negolab.catalog import game_names, load
 from negolab.game import SEATS, Invalid, Seat
 from negolab.games.balloon import Instance
@@ -89,8 +89,8 @@ def test_gains_add_up_and_shares_to_one(records: tuple[Record, ...]) -> None:
 
 def test_the_nash_point_is_no_nearer_than_the_frontier_it_is_on(records: tuple[Record, ...]) -> None:
     for record in records:
-        own = measures.gains(record)
-        near, nash = measures.frontier_distance(record, own), measures.nash_distance(record, own)
+        found = measures.measure_match(record)
+        near, nash = found["frontier_distance"], found["nash_distance"]
         if record.game.pays_as_it_goes:
             assert near is nash is None
         else:
@@ -103,7 +103,7 @@ def test_what_was_rejected_is_counted_once_by_kind_and_by_code(records: tuple[Re
     for record, row in zip(records, frame.itertuples(), strict=True):
         found = measures.faults(record)
         assert [sum(found[seat].values()) for seat in SEATS] == [row.rejected_a, row.rejected_b]
-        assert {code[:2] for code in measures.codes(record)} == {
+        assert {code[:2] for code in codes(record)} == {
             (seat, kind) for seat in SEATS for kind, count in found[seat].items() if count
         }
 

@@ -34,7 +34,9 @@ MAX_STEPS = 40
 def game(game: AnyGame) -> str:
     """Show a game and its parameters."""
     parameters = [(label(name), format_value(value)) for name, value in catalog.parameters(game).items()]
-    title = f"{catalog.game_id(game)}, preset {game.preset or 'none'}"
+    title = (
+        f"{catalog.game_id(game)}, preset {game.preset or 'none'}{', money in cents' if game.unit == 'cents' else ''}"
+    )
     return page(panel(title, element("p", _first_paragraph(catalog.module_of(game).__doc__)), pairs(parameters)))
 
 

@@ -151,7 +151,7 @@ def spe_price(record: Record) -> float | None:
     """
     game: Any = record.game
     value, cost = _reservation_values(start_state(record))
-    if game.outside_seller or game.outside_buyer or value <= cost:
+    if game.outside_seller or game.outside_buyer:
         return None
     discounts = game.discount_seller, game.discount_buyer
     return equilibrium.spe_path(game.rounds, value, cost, *discounts, game.opener)[0]

@@ -13,7 +13,7 @@ from typing_extensions import override
 from negolab.game import Seat
 from negolab.games.bargaining.rules import Bargaining, fair_price
 from negolab.games.bargaining.state import Accept, Action, Offer, Public, Reject, Seen, Terms, Told, reservation_value
-from negolab.money import divide_half_up, round_half_up
+from negolab.money import discount_factor, divide_half_up, round_half_up
 from negolab.protocols import Scripted
 from negolab.theory.equilibrium import spe_grid
 
@@ -278,10 +278,10 @@ class Equilibrium(Bargainer):
     def _waiting(self, seen: Seen, made: int) -> Fraction:
         """Return the own gain at the first later price of the path, discounted to the standing offer's round."""
         terms = seen.public.terms
-        discount = Fraction(repr(terms.discount_seller if seen.seat == "A" else terms.discount_buyer))
+        discount = terms.discount_seller if seen.seat == "A" else terms.discount_buyer
         for number, price in enumerate(equilibrium_path(seen.public)[made:], start=1):
             if price is not None:
-                return gain_over_no_deal(seen, price) * discount**number
+                return gain_over_no_deal(seen, price) * discount_factor(discount, number)
         return Fraction(0)
 
 

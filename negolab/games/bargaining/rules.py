@@ -43,7 +43,7 @@ from negolab.games.bargaining.state import (
     history,
     may_talk,
 )
-from negolab.money import divide_half_up
+from negolab.money import discounted, divide_half_up
 from negolab.moves import Moves
 from negolab.reading import left_out
 
@@ -69,8 +69,8 @@ def deal_payoffs(game: Bargaining, state: State[Public, Private], price: int, wa
     gain_a = price if game.frame == "keeps_item" else price - cost
     gain_b = value - price
     return {
-        "A": gain_a if game.discount_seller == 1 else gain_a * game.discount_seller**waited,
-        "B": gain_b if game.discount_buyer == 1 else gain_b * game.discount_buyer**waited,
+        "A": discounted(gain_a, game.discount_seller, waited),
+        "B": discounted(gain_b, game.discount_buyer, waited),
     }
 
 
@@ -83,7 +83,14 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
     """Alternating-offer bargaining."""
 
     unit: ClassVar[str] = "cents"
-    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("price", "price_less_spe", "price_less_nash"), "cents")
+    measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(
+        (
+            *("price", "price_less_spe", "price_less_nash"),
+            *("price_lo", "price_hi", "buyer_values", "seller_costs", "buyer_told", "seller_told"),
+            *("default_opening", "examples", "outside_seller", "outside_buyer"),
+        ),
+        "cents",
+    )
     # By the rules the seller is the AI and the buyer the human, whoever plays.
     seat_words: ClassVar[Mapping[str, str]] = {SEAT_NAMES["A"]: "A (seller)", SEAT_NAMES["B"]: "B (buyer)"}
     divisible: ClassVar[bool] = True

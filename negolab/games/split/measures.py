@@ -194,16 +194,22 @@ MAX_DIVISIONS = 20_000
 """Largest number of divisions of a stock for which its frontier is listed."""
 
 
-def stakes(state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
-    """Return what a proposal would pay, with points earned before, if the other seat kept just what it leaves.
+def offered(state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+    """Return the points of a proposal in its own round, if the other seat kept just what it leaves.
 
     () for messages and `no deal`.
     """
     if not isinstance(action, Proposal) or action.keep is None:
         return ()
     keep = {seat: action.keep, other(seat): complement(state.public.stock, action.keep)}
-    own, values = state.private, _schedule(state).rounds[state.public.round - 1].values
-    return ({s: sum((*own[s].earned, points(keep[s], values[s])), 0.0) for s in SEATS},)
+    values = _schedule(state).rounds[state.public.round - 1].values
+    return ({s: points(keep[s], values[s]) for s in SEATS},)
+
+
+def stakes(state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+    """Return what a proposal would pay as `offered` says, with points earned before."""
+    own = state.private
+    return tuple({s: sum((*own[s].earned, pay[s]), 0.0) for s in SEATS} for pay in offered(state, seat, action))
 
 
 def frontier(state: Position) -> tuple[tuple[float, float], ...]:

@@ -316,6 +316,12 @@ class Split(Parameters, frozen=True, kw_only=True):
         return stakes(state, seat, action)
 
     @override
+    def offered(self, state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
+        from negolab.games.split.measures import offered
+
+        return offered(state, seat, action)
+
+    @override
     def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
         if not isinstance(action, Proposal) or action.keep is None:
             return ()

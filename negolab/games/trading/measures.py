@@ -63,13 +63,16 @@ def measures(record: Record) -> dict[str, Any]:
     """Return the measures of trading beyond those of any game.
 
     `share` and `mutual_share` are the joint gain divided by the largest possible one, and by the largest at which
-    neither seat loses (at most 1, negative if both together lost; None where nothing could be gained). `mutual` is in
+    neither seat loses (negative if both together lost; None where nothing could be gained). Both are at most 1, though
+    a trade at which one lost may gain more than those at which neither does. `mutual` is in
     own worth. `truth` is the share of each seat's `claims` that were true.
     """
     told = record.game.details(final_state(record))
+    mutual_share = told["mutual_share"]
     by_seat = {"offers": told["offers"], "refusals": told["refusals"], "truth": claim_truth(claims(record))}
     return {
-        **{name: told[name] for name in ("share", "mutual", "mutual_share", "trades")},
+        **{name: told[name] for name in ("share", "mutual", "trades")},
+        "mutual_share": None if mutual_share is None else min(mutual_share, 1.0),
         "first_trade": first_trade(record),
         **flatten_by_seat(by_seat),
     }

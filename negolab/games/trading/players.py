@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from typing import Literal
 
 from typing_extensions import override
 
@@ -23,14 +25,16 @@ from negolab.games.trading.state import (
     is_trade,
     single_good,
     subtract,
-    worth,
 )
 from negolab.protocols import Scripted
 
+Estimate = Literal["base", "mean"]
+Value = int | Fraction
 
-def responder_gain(deal: Offer, values: Goods) -> int:
+
+def responder_gain(deal: Offer, values: Sequence[Value]) -> Value:
     """Return what the seat that answers an offer gains by accepting it, at `values`."""
-    return worth(deal.give, values) - worth(deal.want, values)
+    return sum(value * n for value, n in zip(values, subtract(deal.give, deal.want), strict=True))
 
 
 def incoming_offer(seen: Seen) -> Offer | None:
@@ -114,8 +118,19 @@ class RandomLegal(_Trader):
 
 class GreedyHonest(_Trader):
     """Takes any trade that gains at its own values, and offers the one that brings itself most among those from which
-    the other gains at the base values and whose goods the other certainly holds. Greedy in its share, honest in that
-    it believes every offer it makes to be good for both."""
+    the other gains by estimate and whose goods the other certainly holds. Greedy in its share, honest in that it
+    believes every offer it makes to be good for both. With `estimate` base it takes the other's values for the base
+    values, with mean for the means of the ranges from which they are drawn."""
+
+    def __init__(self, *, estimate: Estimate = "base", seed: int = 0) -> None:
+        super().__init__(seed=seed)
+        self.estimate = estimate
+
+    def others_values(self, game: Trading) -> Sequence[Value]:
+        """Return the estimate of the other's values."""
+        if self.estimate == "base":
+            return game.base_values
+        return [Fraction(low + high, 2) for low, high in game.value_ranges()]
 
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:
@@ -123,7 +138,7 @@ class GreedyHonest(_Trader):
 
     @override
     def offers(self, game: Trading, seen: Seen, accepted: Offer | None) -> Deal | None:
-        best: tuple[int, ...] | None = None
+        best: tuple[Value, ...] | None = None
         found: Deal | None = None
         held, said = _holdings_after(seen, accepted), open_own_offers(seen)
         for r, s, m, k, mine, theirs in self._lots(game, seen, held, _certain_holdings(game, seen, accepted)):
@@ -134,24 +149,24 @@ class GreedyHonest(_Trader):
                     best, found = rank, (single_good(r, k), single_good(s, m))
         return found
 
-    def rank(self, mine: int, theirs: int) -> tuple[int, ...]:
+    def rank(self, mine: int, theirs: Value) -> tuple[Value, ...]:
         """Rank a trade by gains; the largest is offered."""
         return mine, theirs
 
-    def amounts(self, m: int, worth_r: tuple[int, int], worth_s: tuple[int, int]) -> tuple[int, ...]:
-        """Return the amounts of the given good to try for `m` of the wanted one; worths are (own, base)."""
+    def amounts(self, m: int, worth_r: tuple[int, Value], worth_s: tuple[int, Value]) -> tuple[int, ...]:
+        """Return the amounts of the given good to try for `m` of the wanted one; worths are (own, estimated)."""
         return (m * worth_s[1] // worth_r[1] + 1,)
 
     def _lots(
         self, game: Trading, seen: Seen, held: Goods, sure: Goods
-    ) -> Iterator[tuple[int, int, int, int, int, int]]:
-        values, base = seen.private.values, game.base_values
+    ) -> Iterator[tuple[int, int, int, int, int, Value]]:
+        values, theirs = seen.private.values, self.others_values(game)
         for r in range(5):
-            v_r, b_r = values[r], base[r]
+            v_r, b_r = values[r], theirs[r]
             for s in range(5):
                 if r == s:
                     continue
-                v_s, b_s = values[s], base[s]
+                v_s, b_s = values[s], theirs[s]
                 for m in range(1, sure[s] + 1):
                     for k in self.amounts(m, (v_r, b_r), (v_s, b_s)):
                         if 1 <= k <= held[r]:
@@ -160,19 +175,19 @@ class GreedyHonest(_Trader):
 
 class FairSplit(GreedyHonest):
     """Accepts a trade that gains for itself at least what it gains for the other by estimate, and offers the trade
-    whose smaller gain is largest: own values against base values, split as evenly as whole goods allow."""
+    whose smaller gain is largest: own values against its estimate, split as evenly as whole goods allow."""
 
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:
         mine = responder_gain(offer, seen.private.values)
-        return mine > 0 and mine >= -responder_gain(offer, game.base_values)
+        return mine > 0 and mine >= -responder_gain(offer, self.others_values(game))
 
     @override
-    def rank(self, mine: int, theirs: int) -> tuple[int, ...]:
+    def rank(self, mine: int, theirs: Value) -> tuple[Value, ...]:
         return min(mine, theirs), mine + theirs
 
     @override
-    def amounts(self, m: int, worth_r: tuple[int, int], worth_s: tuple[int, int]) -> tuple[int, ...]:
+    def amounts(self, m: int, worth_r: tuple[int, Value], worth_s: tuple[int, Value]) -> tuple[int, ...]:
         even = m * sum(worth_s) // sum(worth_r)
         return even, even + 1
 

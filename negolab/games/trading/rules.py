@@ -45,6 +45,7 @@ from negolab.games.trading.state import (
     format_goods,
     gain,
     has_traded,
+    subtract,
     worth,
 )
 from negolab.moves import Moves
@@ -263,6 +264,14 @@ class Trading(Parameters, frozen=True, kw_only=True):
     @override
     def stakes(self, state: Position, seat: Seat, action: Move) -> tuple[dict[Seat, int | float], ...]:
         return stakes(self, state, seat, action)
+
+    @override
+    def offered(self, state: Position, seat: Seat, action: Move) -> tuple[dict[Seat, int | float], ...]:
+        offer = self.step(state, {seat: action}).public.messages[-1].offer
+        if offer is None:
+            return ()
+        change, own = subtract(offer.want, offer.give), state.private
+        return ({seat: worth(change, own[seat].values), other(seat): -worth(change, own[other(seat)].values)},)
 
     @override
     def terms(self, action: Move) -> tuple[dict[str, Any], ...]:

@@ -89,7 +89,7 @@ def spe_share(deadline: int, discount: float) -> float:
         deadline: Number of rounds.
         discount: Discount factor per round, of both sides.
     """
-    return 100 * spe_path(deadline, 1, 0, discount, discount, "seller")[0]
+    return 100 * (spe_path(deadline, 1, 0, discount, discount, "seller")[0] or 0)
 
 
 def against_theory(frame: pd.DataFrame) -> pd.DataFrame:

@@ -122,7 +122,7 @@ def _best_offer(record: Record, seat: Seat) -> list[tuple[str, str]]:
     no_deal = game.disagreement(start_state(record))
 
     def gains(of: Proposal) -> tuple[float, float]:
-        pay = {"A": of.a, "B": of.b}
+        pay = of.total or no_deal
         return pay[seat] - no_deal[seat], pay[other(seat)] - no_deal[other(seat)]
 
     def advantage(of: Proposal) -> float:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from negolab import catalog
 from negolab.analysis.estimates import by_seat, percent
+from negolab.analysis.measures import COUNTED_IN_STAKES
 from negolab.analysis.observations import drop_copies, frame_sample, present
 from negolab.analysis.stats import Estimate
 from negolab.formatting import display_unit, format_money, format_significant
@@ -127,6 +128,13 @@ _OUTCOME_WORDS = {
     "price_less_nash": "price less Nash price",
     "frontier_distance": "distance to the frontier",
     "nash_distance": "distance to the Nash solution",
+    "kalai_smorodinsky_distance": "distance to the Kalai-Smorodinsky solution",
+    "loss_no_deal": "lost by no deal",
+    "loss_bad_deal": "lost by a bad deal",
+    "loss_delay": "lost by delay",
+    "irrational_deals": "deals worse than none",
+    "irrational_offers": "proposals worse than no deal",
+    "first_offer_share": "first offer on the zone",
     "concession": "concession per proposal",
     "format_faults": "unreadable replies",
     "rule_faults": "replies against the rules",
@@ -135,9 +143,16 @@ _OUTCOME_WORDS = {
     "fallbacks": "moves by a rule",
     "decided_by_fallback": "decided by a move of a rule",
 }
-_STAKES = {"joint", "possible", "gain", "first_offer", "concession", "frontier_distance", "nash_distance"}
-_PARTS = {"efficiency", "surplus_share", "truth", "stubbornness", "pareto_proposals", "share", "mutual_share"}
-_PARTS |= {"mean_efficiency", "agreement_rate", "overclaim_rate", "winner_share", "pareto_rate", "honesty_rate"}
+_PARTS = {"efficiency", "surplus_share", "first_offer_share", "truth", "stubbornness", "pareto_proposals"}
+_PARTS |= {
+    "mean_efficiency",
+    "agreement_rate",
+    "overclaim_rate",
+    "winner_share",
+    "pareto_rate",
+    "honesty_rate",
+    "first_offer_share",
+}
 _NO_OUTCOMES = {"seed", "repeat", "deterministic", "chance"}
 SHARE_UNIT = "1 = all"
 
@@ -228,7 +243,7 @@ def _unit(base: str, game: str) -> str:
         return ""
     if base == "payoff":
         return rules.unit
-    if base in _STAKES:
+    if base in COUNTED_IN_STAKES:
         return rules.measure_units.get(base) or rules.stake_unit or rules.unit
     return rules.measure_units.get(base, "")
 

@@ -9,6 +9,7 @@ from negolab.game import Seat, other
 from negolab.games.bargaining.rules import Bargaining
 from negolab.games.bargaining.state import Seen, Told, history
 from negolab.games.bargaining.words import WORDS
+from negolab.money import discounted
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
@@ -33,7 +34,7 @@ def deal_payoff(seen: Seen, seat: Seat, cents: int, number: int) -> float | None
     else:
         gain = None if own is None else own - cents
         discount = terms.discount_buyer
-    return gain if gain is None or discount == 1 else gain * discount ** (number - 1)
+    return None if gain is None else discounted(gain, discount, number - 1)
 
 
 def no_deal_payoff(seen: Seen) -> int:
