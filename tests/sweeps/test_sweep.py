@@ -113,6 +113,22 @@ def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tupl
         (out / "cells" / id).rename(tmp_path / id)
 
 
+def test_a_check_names_the_cells_whose_kernel_held_something_else_than_the_plan(tmp_path: Path) -> None:
+    file, out = write_plan(tmp_path, "[grid]\nbeta = [0.2, 5.0]\nhow = ['well', 'own']\n"), tmp_path / "out"
+    sweeps.write_notebook(tmp_path, body=f"if how == 'own':\n    beta = beta / 2\n{sweeps.BODY}")
+    assert run_sweep(file, out).states == {"done": 4}
+    ran = negolab("check", str(out))
+    ids = {(one.params["how"], one.params["beta"]): id for id, one in SweepFolder(out).done().items()}
+    named = f"{ids['own', 0.2]} (beta = 0.1, not 0.2); {ids['own', 5.0]} (beta = 2.5, not 5.0)"
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert f"cells that ran something else than the plan says: {named}" in ran.stderr
+    for kept in out.glob("cells/*/cell.json"):  # as earlier versions wrote it
+        written = json.loads(kept.read_bytes())
+        assert set(written.pop("values")) == {"beta", "how"}
+        kept.write_text(json.dumps(written))
+    assert negolab("check", str(out)).returncode == 0
+
+
 def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "")
     sweeps.write_notebook(tmp_path, body="import own\nassert own.VALUE == 1\nopen(out + '/kept.txt', 'w').close()")
