@@ -270,18 +270,32 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
 
 
 @pytest.mark.long
-def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path) -> None:
-    file, out = write_plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_sweep_that_is_stopped_keeps_what_is_finished_and_leaves_nothing_running(
+    stop: signal.Signals, tmp_path: Path
+) -> None:
+    """Ctrl-C goes to all processes of a terminal, SIGTERM to the one that was named."""
+    file, out = write_plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\nhow = ['well', 'waits']\n"), tmp_path / "out"
+    go = tmp_path / "go"
+    sweeps.write_notebook(
+        tmp_path, body=f"import os\nwhile how == 'waits' and not os.path.exists({str(go)!r}):\n    pass\n{sweeps.BODY}"
+    )
     command = [*COMMAND, "run", str(file), "--out", str(out)]
     driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: len(SweepFolder(out).done()) >= 2)
+    wait_until(lambda: len(SweepFolder(out).done()) == 2 and len(list((out / "attempts").iterdir())) == 2)
     children = descendants(driver.pid)
-    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-    _, err = driver.communicate(timeout=300)
-    done = len(SweepFolder(out).done())
-    assert driver.returncode == 130 and 2 <= done < 100
-    assert err == f"stopped after {done} of 100 cells: run the same command again to go on\n"
-    wait_until(lambda: not any(map(command_of, children)))
+    assert sum("ipykernel" in command_of(child) for child in children) >= 2
+    send = os.killpg if stop is signal.SIGINT else os.kill
+    send(driver.pid, stop)
+    _, err = driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert err == "stopped after 2 of 4 cells: run the same command again to go on\n"
+    wait_until(lambda: not any(map(command_of, children)), seconds=10)
+    kept = {cell.name: (cell / "cell.json").read_bytes() for cell in (out / "cells").iterdir()}
+    go.touch()
+    assert sweep_command("run", str(file), "--out", str(out)).returncode == 0
+    assert len(SweepFolder(out).done()) == 4
+    assert all((out / "cells" / name / "cell.json").read_bytes() == text for name, text in kept.items())
 
 
 def _lose_a_cell(out: Path) -> str:
