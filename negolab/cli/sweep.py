@@ -123,8 +123,9 @@ def _many(count: int, thing: str) -> str:
 
 
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:
-    bounds = f"[{each.low:{digits}}, {each.high:{digits}}]{unit}, " if each.low == each.low else ""
-    return f" ({bounds}n = {each.n})"
+    if each.low != each.low:
+        return f" (n = {each.n:,}: no interval)"
+    return f" (95 % interval [{each.low:{digits}}, {each.high:{digits}}]{unit}, n = {each.n:,})"
 
 
 def _lasting(seconds: float) -> str:

@@ -299,7 +299,8 @@ def test_means_stand_with_their_intervals_and_are_joined_over_numbers_only() -> 
     assert list(line.x) == [1, 3] and list(line.y) == [2, 7] and line.mode == "lines+markers"
     assert line.error_y.array[0] == pytest.approx(expected.high - 2)
     assert line.error_y.arrayminus[0] == pytest.approx(2 - expected.low)
-    assert "n = 2 matches each; bars: 95 % interval" in figure(LINES, frame, "beta").layout.annotations[0].text
+    note = figure(LINES, frame, "beta").layout.annotations[0].text
+    assert "n = 2 matches on 2 draws each; bars: 95 % interval" in note
     assert figure(LINES, frame, "how").data[0].mode == "markers"
 
 

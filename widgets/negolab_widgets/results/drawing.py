@@ -161,7 +161,8 @@ def _caption(
     count = _count_text(len(data) if cut else len(rows), len(data), things)
     copies = _copies_text(len(data) - len(drop_copies(data)))
     how = "Clopper and Pearson's" if choice.outcome.yes_no else "Student's t"
-    interval = f" Intervals: 95 %, {how}; games on one draw of chance are taken together."
+    draws = data["draw"].nunique()
+    interval = f" Intervals: 95 %, {how}; games on one draw of chance are taken together ({draws:,} in all)."
     if (found["draws"] == 0).all():
         interval = " Nothing is drawn, by the game or the players: the means are known exactly."
     elif found["low"].isna().all():
