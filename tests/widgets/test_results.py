@@ -108,6 +108,7 @@ def test_matches_on_one_draw_are_taken_together() -> None:
     expected = stats.estimate_mean([float(at) for at in range(12)])
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
     assert (row["n"], row["draws"]) == (24, 12)
+    assert row["basis"] == "n = 24 on 12 draws (as good as 11 independent)"
 
 
 def test_copies_of_a_game_count_once_and_what_is_known_exactly_has_no_interval() -> None:

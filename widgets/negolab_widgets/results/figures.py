@@ -22,7 +22,7 @@ from negolab_widgets.results.panels import (
     tick_texts,
     wrap_title,
 )
-from negolab_widgets.results.variables import Factor, Quantity
+from negolab_widgets.results.variables import BASIS, Factor, Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -116,7 +116,7 @@ def _row_dicts(found: pd.DataFrame) -> list[dict[str, Any]]:
 def _mean_text(row: dict[str, Any]) -> str:
     """Describe a mean in words."""
     interval = format_interval(row["low"], row["high"])
-    return f"mean {format_significant(row['mean'], 5)}{interval}, {count_text([row['n']], [row['draws']])}"
+    return f"mean {format_significant(row['mean'], 5)}{interval}, {row[BASIS]}"
 
 
 # Heat maps.
