@@ -285,8 +285,8 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
     using = ", ".join(key)
     return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv.
 Rows of one match have the same {" and ".join(key)} in all of them; empty fields are unknown or do not apply.
-The lines below join matches with their measures, and average the efficiency of the matches of each end. For an interval,
-take the matches with the same `draw` together: they are not independent.
+The lines below join matches with their measures, and average the efficiency of the matches of each end.
+For an interval, take the matches with the same draw together: they are not independent.
 
 pandas
     import pandas as pd

@@ -278,10 +278,11 @@ def play_(
 
 
 def treat_signals_as_interrupt() -> None:
-    """Treat SIGTERM and SIGHUP like Ctrl-C, so that what was begun is kept or ended if the terminal is closed."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that what was begun is kept or ended if the terminal is closed; what is
+    ignored, as under `nohup`, stays ignored."""
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+        if signal.getsignal(number := getattr(signal, name, signal.SIGTERM)) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _play_in_terminal(match: Match, seat: Seat, opponent: Player) -> None:

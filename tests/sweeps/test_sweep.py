@@ -298,6 +298,16 @@ def test_a_sweep_that_is_stopped_keeps_what_is_finished_and_leaves_nothing_runni
     assert all((out / "cells" / name / "cell.json").read_bytes() == text for name, text in kept.items())
 
 
+@pytest.mark.long
+def test_a_sweep_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
+    file, out = write_plan(tmp_path, "repeats = 3\n"), tmp_path / "out"
+    command = ["nohup", *COMMAND, "run", str(file), "--out", str(out)]
+    driver = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(SweepFolder(out).done()) >= 1)
+    driver.send_signal(signal.SIGHUP)
+    assert driver.wait(timeout=120) == 0 and len(SweepFolder(out).done()) == 3
+
+
 def _lose_a_cell(out: Path) -> str:
     shutil.rmtree(next((out / "cells").iterdir()))
     return f"1 finished cells are gone from {out}: run the sweep again"
