@@ -22,7 +22,7 @@ from negolab.ledger import PICO, Cost
 from negolab.record import Record
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder
-from negolab.sweeps.kernels import kill_kernel, read_values, take_kernel
+from negolab.sweeps.kernels import close_kernels, kill_kernel, read_values, take_kernel
 from negolab.sweeps.notebook import execute_notebook, leaving_cell
 from negolab.sweeps.plan import SWEEP_PARAMETERS, SweepCell
 from negolab.sweeps.status import CellError, CellStatus, State
@@ -59,6 +59,25 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str] = {}
 
 
+_running: dict[Path, AsyncKernelManager] = {}
+"""The kernels of the attempts that run in this worker."""
+_stopped: set[Path] = set()
+"""Attempts whose sweep has ended."""
+
+
+class SweepStopped(Exception):
+    """The sweep of a cell has ended: the attempt keeps no status, so that the next run deletes it and runs the cell."""
+
+
+def stop_cells(folder: Path) -> None:
+    """End the kernels that a sweep has in this worker: those of its running cells, and the one that is ready."""
+    for attempt, kernel in list(_running.items()):
+        if attempt.is_relative_to(folder):
+            _stopped.add(attempt)
+            kill_kernel(kernel)
+    threading.Thread(target=close_kernels).start()  # not in the event loop, which it would hold up
+
+
 class _Ran(NamedTuple):
     """How a cell was executed, with its kernel's values of a `CellStatus`."""
 
@@ -78,6 +97,8 @@ def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
     try:
         state, error, values = _execute_cell(job, cell, attempt)
         check_in_place(attempt, opened)
+    except SweepStopped:
+        raise
     except Exception as raised:  # such as a full disk: it fails this cell only
         error = CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
         state, error, values = _Ran("failed", error)
@@ -108,6 +129,7 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
         take_kernel(job.environment, job.cwd, job.imports) as kernel,
         _time_limit(kernel, job.cell_seconds) as timed_out,
     ):
+        _running[attempt] = kernel
         try:
             given = _with_paths(cell.params, job.files)
             parameters = {**given, "out": str(attempt), "seed": cell.seed}
@@ -117,11 +139,15 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
             where = error.cell_index + 1
             return _Ran("failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=where))
         except (DeadKernelError, RuntimeError, OSError):
+            if attempt in _stopped:
+                raise SweepStopped from None
             if timed_out():
                 return _Ran("timeout", CellError(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s"))
             if asyncio.run(kernel.is_alive()):
                 raise
             return _Ran("died", CellError(kind="DeadKernelError", text="its kernel ended under it"))
+        finally:
+            del _running[attempt]
     if (left := leaving_cell(executed)) is not None:
         return _Ran("failed", CellError(kind="SystemExit", text="it ended the notebook", cell=left))
     if not any(file.name != NOTEBOOK for file in attempt.iterdir()):

@@ -416,6 +416,25 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
 
 
 @pytest.mark.long
+def test_a_sweep_that_is_stopped_leaves_no_kernel_on_the_workers_of_a_scheduler(tmp_path: Path) -> None:
+    file, there = write_plan(tmp_path, "repeats = 3\n[fixed]\nhow = 'loops'\n"), tmp_path / "out"
+    with scheduler(tmp_path, 1) as (address, (_, worker)):
+
+        def running() -> int:
+            return sum("ipykernel" in command_of(child) for child in descendants(worker.pid))
+
+        command = [*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)]
+        driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: running() >= 2)
+        driver.terminate()
+        _, err = driver.communicate(timeout=60)
+        assert driver.returncode == 130
+        assert err == "stopped after 0 of 3 cells: run the same command again to go on\n"
+        wait_until(lambda: not running(), seconds=10)
+    assert not SweepFolder(there).unsuccessful(), "the cell is run again, without --retry"
+
+
+@pytest.mark.long
 def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
     file, _ = undisturbed
     ran = sweep_command("run", str(file), "--scheduler", "tcp://127.0.0.1:9", "--out", str(tmp_path / "out"))
