@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from negolab._internal import manifest
-from negolab.analysis.columns import Column, Columns
+from negolab.analysis.columns import Column, Columns, Row
 from negolab.sweeps import status
 from negolab.sweeps.status import CellStatus
 
@@ -26,7 +26,6 @@ COLUMNS: Columns = [
     Column("usd", "number", "cost of its models at list price", "US dollars"),
 ]
 """Columns of `cell_frame` that are not parameters."""
-FIXED = tuple(column.name for column in COLUMNS)
 Params = Mapping[str, Mapping[str, Any]]
 """Parameters of each cell: cell id -> name -> value."""
 
@@ -42,32 +41,30 @@ def newest_statuses(path: Path) -> dict[str, CellStatus]:
     return dict(sorted({**status.read_unsuccessful(path), **status.read_done(path)}.items()))
 
 
-def cell_frame(path: Path) -> pd.DataFrame:
-    """Implement `tables.cells`."""
-    found = newest_statuses(path)
-    names = _parameters({cell: ended.params for cell, ended in found.items()}, FIXED)
-    rows = [
+def cell_rows(statuses: Mapping[str, CellStatus], taken: Iterable[str] = ()) -> tuple[list[Row], Columns]:
+    """Return a row per cell, and the columns: `COLUMNS`, then one per parameter, beside those that are `taken`."""
+    names = _parameters({cell: ended.params for cell, ended in statuses.items()}, taken)
+    rows: list[Row] = [
         {
             "cell": ended.id,
-            **{column: getattr(ended, column) for column in FIXED[1:]},
+            **{column.name: getattr(ended, column.name) for column in COLUMNS[1:]},
             "error": None if ended.error is None else str(ended.error),
             **{column: column_value(ended.params.get(name)) for name, column in names.items()},
         }
-        for ended in found.values()
+        for ended in statuses.values()
     ]
-    return pd.DataFrame(rows, columns=[*FIXED, *names.values()]).astype({"seconds": float, "usd": float})
+    return rows, [*COLUMNS, *(Column(names[name], "amount", f"parameter {name} of the sweep") for name in names)]
+
+
+def cell_frame(path: Path) -> pd.DataFrame:
+    """Implement `tables.cells`."""
+    rows, columns = cell_rows(newest_statuses(path))
+    return pd.DataFrame(rows, columns=[column.name for column in columns]).astype({"seconds": float, "usd": float})
 
 
 def with_parameters(data: pd.DataFrame, path: Path) -> pd.DataFrame:
     """Implement `tables.with_parameters`."""
     return join_parameters(data, {cell: ended.params for cell, ended in newest_statuses(path).items()})[0]
-
-
-def parameters_by_cell(path: Path, taken: Iterable[str]) -> tuple[dict[str, dict[str, Any]], list[str]]:
-    """Return the values of a sweep's parameters by cell and column, and the columns, beside those that are `taken`."""
-    params = {cell: ended.params for cell, ended in newest_statuses(path).items()}
-    names = _parameters(params, tuple(taken))
-    return _parameter_values(params, names), list(names.values())
 
 
 def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:
@@ -85,30 +82,25 @@ def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, d
     """
     if "cell" not in data:
         raise ValueError("only a frame of a sweep has cells: this one has no column `cell`")
-    names = _parameters(params, tuple(map(str, data)))
-    values = _parameter_values(params, names)
+    names = _parameters(params, map(str, data))
     columns = {
-        column: data["cell"].map({cell: own[column] for cell, own in values.items()}) for column in names.values()
+        column: data["cell"].map({cell: column_value(own.get(name)) for cell, own in params.items()})
+        for name, column in names.items()
     }
     return data.assign(**columns), names
 
 
-def _parameters(params: Params, taken: tuple[str, ...]) -> dict[str, str]:
-    """Map each parameter to its column, prefixed with `param_` where the name is taken."""
+def _parameters(params: Params, taken: Iterable[str]) -> dict[str, str]:
+    """Map each parameter to its column, prefixed with `param_` where the name is taken, or is one of `COLUMNS`."""
+    used = {*taken, *(column.name for column in COLUMNS)}
     names: dict[str, str] = {}
     for name in dict.fromkeys(name for own in params.values() for name in own):
         column = name
-        while column in taken or column in names.values():
+        while column in used:
             column = f"param_{column}"
         names[name] = column
+        used.add(column)
     return names
-
-
-def _parameter_values(params: Params, names: Mapping[str, str]) -> dict[str, dict[str, Any]]:
-    """Return the value of each parameter by cell and column."""
-    return {
-        cell: {column: column_value(own.get(name)) for name, column in names.items()} for cell, own in params.items()
-    }
 
 
 def column_value(value: Any) -> Any:

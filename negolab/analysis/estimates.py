@@ -117,15 +117,15 @@ def _spread(found: pd.DataFrame, texts: Sequence[str], index: list[str]) -> pd.D
 
 
 def format_estimates(found: pd.DataFrame, *, n: bool = False) -> list[str]:
-    """Format the estimate of each row with its interval, and with its n if `n` is set."""
-    fields = [name for name in Estimate._fields if name in found]
-    rows = found[fields].itertuples(index=False, name=None)
-    return [format_estimate(Estimate(**dict(zip(fields, values, strict=True))), n=n) for values in rows]
+    """Format the estimate of each row with its interval, and with what it rests on if `n` is set."""
+    return [format_estimate(row_estimate(row), n=n) for row in found.itertuples()]
 
 
 def row_estimate(row: Any) -> Estimate:
-    """Return the estimate in a row of `estimate_groups`."""
-    return Estimate(*(getattr(row, name) for name in Estimate._fields))
+    """Return the estimate in a row of a frame, where whole numbers may have become floats."""
+    known = {name: getattr(row, name) for name in Estimate._fields if hasattr(row, name)}
+    draws = known.get("draws")
+    return Estimate(**{**known, "draws": None if draws is None or draws != draws else int(draws)})
 
 
 def format_estimate(estimate: Estimate, *, n: bool = True) -> str:
@@ -249,7 +249,7 @@ def verdict(checks: pd.DataFrame) -> str:
 
 
 def check_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Format checks as text: a row per group, a column per measure.
+    """Format checks as text: a row per group, n and draws (0: known exactly), a column per measure.
 
     Each cell holds the mean with its interval and the exact value in parentheses, marked where it is missed.
 
@@ -260,7 +260,8 @@ def check_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     missed = (~found["holds"].fillna(True)).tolist()
     rows = zip(format_estimates(found), found["exact"], missed, strict=True)
     words = [f"{text} ({exact:.6g}){' MISSED' if out else ''}" for text, exact, out in rows]
-    return _spread(found, words, [*names, "n"]).fillna("")
+    counts = ["n", "draws"] if found["draws"].notna().all() else ["n"]
+    return _spread(found, words, [*names, *counts]).fillna("")
 
 
 _OF_SEAT = re.compile(r"(.+)_[ab]")

@@ -48,6 +48,8 @@ ENDINGS = ("csv", "parquet")
 DICTIONARY, README = "dictionary.csv", "README.txt"
 MATCH_TABLES = (*TABLES, "measures")
 """Tables that any source has."""
+GAME_PREFIX = "game_"
+"""Beginning of the columns of a game's parameters in the table of matches."""
 
 
 class Exported(NamedTuple):
@@ -152,19 +154,14 @@ def open_tables(source: RecordSource) -> Tables:
     """
     if source.kind != "sweep":
         return Tables((), (), (Exported({}, record) for record in source), {})
-    frame = cells.cell_frame(source.path)
-    names = [str(name) for name in frame if name not in cells.FIXED]
-    columns = [*cells.COLUMNS, *(Column(name, "amount", "parameter of the sweep") for name in names)]
-    plain = frame.astype(object).where(frame.notna(), None)
-    rows: list[Row] = [
-        dict(zip(map(str, frame), values, strict=True)) for values in plain.itertuples(index=False, name=None)
-    ]
-    params, taken = cells.parameters_by_cell(source.path, (column.name for column in TABLES["matches"].columns))
-    keys = [Column(name, "amount", "parameter of the sweep") for name in taken]
-    found = (
-        Exported({"cell": entry.cell, **params.get(entry.cell or "", {})}, entry.record) for entry in source.entries()
-    )
-    return Tables([cells.CELL], keys, found, {"cells": (columns, rows)})
+    statuses = cells.newest_statuses(source.path)
+    games = (name for ended in statuses.values() for name in ended.params if name.startswith(GAME_PREFIX))
+    taken = [*(column.name for column in TABLES["matches"].columns), *measures.GENERAL, *games]
+    rows, columns = cells.cell_rows(statuses, taken)
+    parameters = columns[len(cells.COLUMNS) :]
+    keys = {row["cell"]: {column.name: row[column.name] for column in (cells.CELL, *parameters)} for row in rows}
+    found = (Exported(keys.get(entry.cell, {"cell": entry.cell}), entry.record) for entry in source.entries())
+    return Tables([cells.CELL], parameters, found, {"cells": (columns, rows)})
 
 
 def _match_tables(
@@ -194,11 +191,11 @@ def _match_tables(
 
 def _parameters(record: Record) -> Row:
     """Return the parameters of the match's game, each a value of one column; lists and tables are JSON text."""
-    return {f"game_{name}": cells.column_value(value) for name, value in record.header.params.items()}
+    return {f"{GAME_PREFIX}{name}": cells.column_value(value) for name, value in record.header.params.items()}
 
 
 def _parameter_column(column: str, game: AnyGame) -> Column:
-    name = column.removeprefix("game_")
+    name = column.removeprefix(GAME_PREFIX)
     return Column(column, "amount", f"parameter {name} of the game", game.measure_units.get(name, ""))
 
 
@@ -293,6 +290,7 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
     return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv.
 Rows of one match have the same {" and ".join(key)} in all of them; empty fields are unknown or do not apply.
 The lines below join matches with their measures, and average the efficiency of the matches of each end.
+For an interval, take the matches with the same draw together: they are not independent.
 
 pandas
     import pandas as pd

@@ -277,7 +277,7 @@ EFFORT = tuple(measure.name for measure, _ in _EFFORT)
 def overview_table(estimates: pd.DataFrame, chosen: Sequence[str] = OUTCOMES) -> pd.DataFrame:
     """Format estimates as text: a row per player and opponent, a column per measure, each `value [low, high], n`.
 
-    A value that an endpoint did not report is "unknown".
+    A value that no game has, or no endpoint reported, is "unknown, n = 0".
 
     Args:
         estimates: The rows of `estimate_seats` of one setting.
@@ -303,8 +303,6 @@ _COUNTS = ("games", "games stopped")
 def _text(row: Any) -> str:
     if row.measure == "moves by a rule":
         return f"{row.value:.0f} of {row.n}"
-    if row.n == 0:
-        return "n = 0" if row.measure.endswith(NO_FALLBACK) else "unknown"
     if row.measure in _COUNTS:
         return f"{row.value:.0f}"
     return format_estimate(row_estimate(row))

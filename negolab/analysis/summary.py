@@ -179,7 +179,8 @@ def tally_lines(result: Tally, unit: str, paid: Cost | None = None) -> list[str]
         unit: Unit of the payoffs; means are written in the unit in which people read it.
         paid: What the runs' ledgers say that models took (None: what stands in the records).
     """
-    out = [f"{result.n} games, {result.rejected} rejected replies", *fallback_lines(result), *_sample(result), ""]
+    counts = f"{result.n:,} game{'s' * (result.n != 1)}, {result.rejected:,} rejected replies"
+    out = [counts, *fallback_lines(result), *_sample(result), ""]
     for end, _ in Counter(end for end, _ in result.observed).most_common():
         out += _beside(result, format_end(end), result.hits(end), 12, _share)
     out += _missing(result)

@@ -148,7 +148,7 @@ def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
         path: The folder of the sweep.
 
     Returns:
-        The frame with parameters; `param_` precedes a name that the frame has already.
+        The frame with parameters; `param_` precedes a name that the frame has already, or a column of `cells`.
 
     Raises:
         ValueError: The frame has no column `cell`, the folder is not a sweep's, or a status file cannot be read.

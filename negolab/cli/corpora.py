@@ -147,7 +147,7 @@ def _print_result(records: list[Record], out: Path) -> None:
 
     ends = Counter(str(record.header.notes.get("end", "agreed")) for record in records)
     told = ", ".join(f"{count:,} {end}" for end, count in ends.most_common())
-    print(f"{out}: {_count(len(records), 'record')} ({told})")
+    print(f"{out}: {_count(len(records), 'record')} ({told}); of these alone, without intervals:")
     both = [record for record in records if record.header.notes["views"] == 2]
     found = figures(both)
     if len(both) < len(records):
@@ -193,7 +193,7 @@ def _print_camps(records: list[Record], out: Path) -> None:
     from negolab.formats.casino import figures
 
     found = figures(records)
-    print(f"{out}: {_count(found.dialogues, 'record')}, whose points are as stored")
+    print(f"{out}: {_count(found.dialogues, 'record')}, whose points are as stored; of these alone, without intervals:")
     print(f"agreements       {found.agreed:,}, walked away {found.dialogues - found.agreed:,}")
     print(f"offers           {found.offers:,}, rejections {found.rejections:,}")
     print(f"mean points      {found.points:6.2f}   n = {2 * found.dialogues:,} workers, two per dialogue")

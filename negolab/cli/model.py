@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from negolab.cli.play import treat_signals_as_interrupt
 from negolab.llm.local.process import LocalModel, default_threads, running_server
 from negolab.llm.local.server import MODEL_ALIAS, ServerConfig
 from negolab.llm.local.weights import PACKAGE, download_weights, find_weights
@@ -36,7 +36,7 @@ def serve(
     """Serve a model to programs on this machine, until Ctrl-C."""
     path, threads = str(find_weights(gguf)), default_threads() if threads is None else threads
     config = ServerConfig(path=path, port=port, slots=slots, threads=threads, context=context)
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    treat_signals_as_interrupt()
     try:
         with running_server(config) as local:
             _print_address(local)

@@ -262,7 +262,7 @@ def play_(
     player = resolve(against, loaded)
     match = Match(loaded, seed=seed, players={mine: "person", away: player.name})
     opponent = seat_players(match, people={mine}, factories={player.name: player})[away]
-    _treat_signals_as_interrupt()
+    treat_signals_as_interrupt()
     with _record_writer(out) as save:
         print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")
         try:
@@ -277,11 +277,12 @@ def play_(
             save(match)
 
 
-def _treat_signals_as_interrupt() -> None:
-    """Treat SIGTERM and SIGHUP like Ctrl-C, so that the record is kept if the terminal is closed."""
+def treat_signals_as_interrupt() -> None:
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that what was begun is kept or ended if the terminal is closed; what is
+    ignored, as under `nohup`, stays ignored."""
     for name in ("SIGTERM", "SIGHUP"):
-        if hasattr(signal, name):
-            signal.signal(getattr(signal, name), signal.default_int_handler)
+        if signal.getsignal(number := getattr(signal, name, signal.SIGTERM)) is not signal.SIG_IGN:
+            signal.signal(number, signal.default_int_handler)
 
 
 def _play_in_terminal(match: Match, seat: Seat, opponent: Player) -> None:

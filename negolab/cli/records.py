@@ -19,6 +19,7 @@ from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import format_end
 from negolab.game import SEATS, Observation, Seat
 from negolab.record import Record, SeatOutcome
+from negolab.sweeps import status
 from negolab.verification import Difference, find_differences
 
 if TYPE_CHECKING:
@@ -138,7 +139,8 @@ def _list(records: list[Record]) -> None:
 def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> None:
     """Deal and play every record again and compare the events and outcome with the stored ones.
 
-    Published episodes are played by the rules and compared with their files.
+    Published episodes are played by the rules and compared with their files, and what the cells of a sweep ran with its
+    plan.
     """
     import_games(run, module, trust)
     source = open_records(run)
@@ -148,10 +150,19 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
     print_left_out(source)
     for cause, (count, first) in causes.items():
         print(play.escape_line(f"{_count(count)}: {cause}; first: {first}"))
+    if others := _other_values(run) if source.kind == "sweep" else []:
+        more = f"; and {len(others) - 3:,} more" if len(others) > 3 else ""
+        raise ValueError(f"cells that ran something else than the plan says: {'; '.join(others[:3])}{more}")
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {_count(n)}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
     print(play.escape_line(f"{_count(n)}, {replay_to} stored events and outcome" if n else source.why_empty))
+
+
+def _other_values(sweep: Path) -> list[str]:
+    """Name the finished cells of a sweep in whose kernel a parameter had another value than in the plan, and both."""
+    found = ((id, ended.other_values()) for id, ended in status.read_done(sweep).items())
+    return [f"{id} ({values})" for id, values in found if values]
 
 
 def _count(records: int) -> str:

@@ -18,7 +18,7 @@ from negolab.analysis.stats import Estimate, estimate_mean
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
 from negolab.cli.options import BaseUrls, Modules, Trust, ask_to_trust, import_games
-from negolab.cli.play import RUNS, escape_line
+from negolab.cli.play import RUNS, escape_line, treat_signals_as_interrupt
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
 from negolab.sweeps.notebook import Notebook
@@ -123,8 +123,9 @@ def _many(count: int, thing: str) -> str:
 
 
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:
-    bounds = f"[{each.low:{digits}}, {each.high:{digits}}]{unit}, " if each.low == each.low else ""
-    return f" ({bounds}n = {each.n})"
+    if each.low != each.low:
+        return f" (n = {each.n:,}: no interval)"
+    return f" (95 % interval [{each.low:{digits}}, {each.high:{digits}}]{unit}, n = {each.n:,})"
 
 
 def _lasting(seconds: float) -> str:
@@ -165,6 +166,7 @@ def run(
     )
     # Workers take no file in the working directory for a module of Python. Kernels have an environment of their own.
     os.environ["PYTHONSAFEPATH"] = "1"
+    treat_signals_as_interrupt()
     try:
         with tqdm(unit="cell", file=sys.stderr, disable=None) as bar:
             advance = partial(_advance, bar)

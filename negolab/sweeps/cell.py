@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import socket
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 
@@ -21,7 +22,7 @@ from negolab.ledger import PICO, Cost
 from negolab.record import Record
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder
-from negolab.sweeps.kernels import kill_kernel, take_kernel
+from negolab.sweeps.kernels import close_kernels, kill_kernel, read_values, take_kernel
 from negolab.sweeps.notebook import execute_notebook, leaving_cell
 from negolab.sweeps.plan import SWEEP_PARAMETERS, SweepCell
 from negolab.sweeps.status import CellError, CellStatus, State
@@ -58,6 +59,33 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
     files: dict[str, str] = {}
 
 
+_running: dict[Path, AsyncKernelManager] = {}
+"""The kernels of the attempts that run in this worker."""
+_stopped: set[Path] = set()
+"""Attempts whose sweep has ended."""
+
+
+class SweepStopped(Exception):
+    """The sweep of a cell has ended: the attempt keeps no status, so that the next run deletes it and runs the cell."""
+
+
+def stop_cells(folder: Path) -> None:
+    """End the kernels that a sweep has in this worker: those of its running cells, and the one that is ready."""
+    for attempt, kernel in list(_running.items()):
+        if attempt.is_relative_to(folder):
+            _stopped.add(attempt)
+            kill_kernel(kernel)
+    threading.Thread(target=close_kernels).start()  # not in the event loop, which it would hold up
+
+
+class _Ran(NamedTuple):
+    """How a cell was executed, with its kernel's values of a `CellStatus`."""
+
+    state: State
+    error: CellError | None = None
+    values: dict[str, str] = {}
+
+
 def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
     """Run a cell in a worker and publish its folder, unless it is finished already; errors are in its status."""
     folder = SweepFolder(job.folder)
@@ -67,15 +95,19 @@ def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
     opened, began, worker = attempt.stat(), clock.time(), f"{socket.gethostname()}:{os.getpid()}"
     folder.log(cell=cell.id, attempt=number, worker=worker, state="began")
     try:
-        state, error = _execute_cell(job, cell, attempt)
+        state, error, values = _execute_cell(job, cell, attempt)
         check_in_place(attempt, opened)
+    except SweepStopped:
+        raise
     except Exception as raised:  # such as a full disk: it fails this cell only
-        state, error = "failed", CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
+        error = CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
+        state, error, values = _Ran("failed", error)
     ended = clock.time()
     folder.log(cell=cell.id, attempt=number, worker=worker, state=state)
     usd = _read_records(attempt, measure=state == "done", price=job.models)
     records = record_sizes(attempt) if state == "done" else {}
-    cell_status = cell.status(state, number, began, ended, worker=worker, error=error, usd=usd, records=records)
+    found = {"error": error, "usd": usd, "records": records, "values": values}
+    cell_status = cell.status(state, number, began, ended, worker=worker, **found)
     status.write_status(attempt, cell_status)
     if state == "done" and not folder.publish(attempt, cell.id):
         return status.read_status(folder.cell(cell.id)) or cell_status
@@ -87,32 +119,43 @@ def record_sizes(attempt: Path) -> dict[str, int]:
     return {file.relative_to(attempt).as_posix(): file.stat().st_size for file in store.record_files(attempt)}
 
 
-def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> tuple[State, CellError | None]:
+def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
     from nbclient.exceptions import DeadKernelError
     from papermill.exceptions import PapermillExecutionError
 
     if unknown := [name for name in cell.params if name not in job.parameters or name in SWEEP_PARAMETERS]:
-        return "refused", CellError(kind="ValueError", text=f"the notebook has no parameter {unknown[0]!r}")
+        return _Ran("refused", CellError(kind="ValueError", text=f"the notebook has no parameter {unknown[0]!r}"))
     with (
         take_kernel(job.environment, job.cwd, job.imports) as kernel,
         _time_limit(kernel, job.cell_seconds) as timed_out,
     ):
+        _running[attempt] = kernel
         try:
-            parameters = {**_with_paths(cell.params, job.files), "out": str(attempt), "seed": cell.seed}
+            given = _with_paths(cell.params, job.files)
+            parameters = {**given, "out": str(attempt), "seed": cell.seed}
             executed = execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
+            values = read_values(kernel, given)
         except PapermillExecutionError as error:
-            return "failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=error.cell_index + 1)
+            where = error.cell_index + 1
+            return _Ran("failed", CellError(kind=error.ename, text=error.evalue[:MAX_ERROR_TEXT], cell=where))
         except (DeadKernelError, RuntimeError, OSError):
+            if attempt in _stopped:
+                raise SweepStopped from None
             if timed_out():
-                return "timeout", CellError(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s")
+                return _Ran("timeout", CellError(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s"))
             if asyncio.run(kernel.is_alive()):
                 raise
-            return "died", CellError(kind="DeadKernelError", text="its kernel ended under it")
+            return _Ran("died", CellError(kind="DeadKernelError", text="its kernel ended under it"))
+        finally:
+            del _running[attempt]
     if (left := leaving_cell(executed)) is not None:
-        return "failed", CellError(kind="SystemExit", text="it ended the notebook", cell=left)
+        return _Ran("failed", CellError(kind="SystemExit", text="it ended the notebook", cell=left))
     if not any(file.name != NOTEBOOK for file in attempt.iterdir()):
-        return "failed", CellError(kind="ValueError", text="nothing was written to the folder `out`: it played nothing")
-    return "done", None
+        text = "nothing was written to the folder `out`: it played nothing"
+        return _Ran("failed", CellError(kind="ValueError", text=text))
+    # Own files are given by whole paths, which another machine would not know.
+    planned = {name: cell.params[name] if value == given[name] else value for name, value in values.items()}
+    return _Ran("done", None, {name: json.dumps(value) for name, value in planned.items()})
 
 
 def _with_paths(value: Any, files: Mapping[str, str]) -> Any:

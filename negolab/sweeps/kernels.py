@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import atexit
+import json
 import logging
 import os
 import signal
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 READY_SECONDS = 60.0
 """Time limit for the start of a kernel."""
 TRIES = 3
+_AS_JSON = "__import__('json').dumps({}, default=lambda value: type(value).__name__)"
 log = logging.getLogger("negolab.sweeps")
 
 
@@ -92,6 +95,26 @@ def kill_kernel(kernel: AsyncKernelManager) -> None:
     if pid:
         with suppress(ProcessLookupError):  # it has ended by itself
             os.killpg(os.getpgid(pid), signal.SIGKILL)
+
+
+def read_values(kernel: AsyncKernelManager, names: Iterable[str]) -> dict[str, Any]:
+    """Return what variables hold in a kernel that has run: JSON, or a text that names a type, or why there is none."""
+    return asyncio.run(_read_values(kernel, {name: _AS_JSON.format(name) for name in names}))
+
+
+async def _read_values(kernel: AsyncKernelManager, expressions: dict[str, str]) -> dict[str, Any]:
+    client = kernel.client()
+    client.start_channels()
+    try:
+        reply = await client.execute("", silent=True, user_expressions=expressions, reply=True, timeout=READY_SECONDS)
+    finally:
+        client.stop_channels()
+    return {
+        name: json.loads(ast.literal_eval(found["data"]["text/plain"]))
+        if found["status"] == "ok"
+        else f"{found['ename']}: {found['evalue']}"
+        for name, found in reply["content"]["user_expressions"].items()
+    }
 
 
 def preload_code(modules: Iterable[str]) -> str:

@@ -22,7 +22,7 @@ from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.prices import Prices
 from negolab.runs.workers import WORKERS
 from negolab.sweeps import status
-from negolab.sweeps.cell import MAX_ERROR_TEXT, CellJob, run_cell
+from negolab.sweeps.cell import MAX_ERROR_TEXT, CellJob, run_cell, stop_cells
 from negolab.sweeps.cluster import check_broker, check_shared_folder, connect
 from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
 from negolab.sweeps.kernels import preload_code
@@ -153,13 +153,19 @@ class Sweep:
             states = Counter(last.state for id, last in ended.items() if id not in missing_ids)
             counter = _CellCounter(sum(1 for _ in self.plan.cells()), states, watch)
             if missing:
-                with connect(workers, scheduler) as client:
-                    check_shared_folder(client, self.folder.path)
-                    if broker is not None:
-                        check_broker(client, broker.url)
-                    for cell, future in _run_cells(client, job, missing, counter, broker):
-                        check_in_place(self.folder.path, opened)
-                        counter.add(self._status(cell, future))
+                try:
+                    with connect(workers, scheduler) as client:
+                        check_shared_folder(client, self.folder.path)
+                        if broker is not None:
+                            check_broker(client, broker.url)
+                        for cell, future in _run_cells(client, job, missing, counter, broker):
+                            check_in_place(self.folder.path, opened)
+                            counter.add(self._status(cell, future))
+                except KeyboardInterrupt:
+                    if scheduler is not None:  # its workers go on; by now they have no more cells of this sweep
+                        with connect(workers, scheduler) as client:
+                            client.run(stop_cells, self.folder.path)
+                    raise
             if broker is not None and broker.failure is not None:
                 raise broker.failure
             if (gone := states["done"] - len(self.folder.done())) > 0:

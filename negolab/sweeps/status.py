@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
@@ -39,7 +40,8 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     `began` and `ended` are Unix times; `usd` is the cost of its models at list prices, cached answers included (None:
     unknown, or no models); `records` has the bytes of each file of records of a cell that is done, by its path in the
-    cell's folder.
+    cell's folder; `values` has, as JSON, what its kernel held for each of `params` when it had run (none: not kept, as
+    by earlier versions).
     """
 
     id: str
@@ -55,6 +57,16 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     error: CellError | None = None
     usd: float | None = None
     records: dict[str, int] = {}
+    values: dict[str, str] = {}
+
+    def other_values(self) -> str:
+        """Say which parameters its kernel held otherwise than the plan sets them; "" if none."""
+        planned = {name: json.dumps(self.params.get(name)) for name in self.values}
+        return ", ".join(
+            f"{name} = {value:.60}, not {planned[name]:.60}"
+            for name, value in self.values.items()
+            if value != planned[name]
+        )
 
 
 def is_sweep(path: Path) -> bool:

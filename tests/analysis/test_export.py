@@ -13,18 +13,20 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
 import pandas as pd
 import pytest
 
 import negolab as nl
 from negolab.analysis import columns, export, match_frames
 from negolab.analysis.columns import Column
+from negolab.analysis.tables import matches, with_parameters
 from negolab.catalog import game_names
 from negolab.formats import open_source
 from negolab.store import Store
 from negolab.sweeps.folder import read_sweep_status
 from tests.support.command import NEGOLAB, negolab
-from tests.support.sweeps import finished_sweep
+from tests.support.sweeps import finish_cells, finished_sweep
 
 PLAYERS = {
     "agenda": "linear",
@@ -108,15 +110,38 @@ def test_the_tables_of_a_sweep_join_by_cell_and_match_and_have_its_parameters(tm
     assert len(tables["turns"].merge(matches, on=["cell", "match"], validate="many_to_one")) == len(tables["turns"])
 
 
-def test_the_lines_of_the_readme_run(tmp_path: Path) -> None:
-    exported(kept(tmp_path / "run", *nl.batch("bargaining", "random-legal", "linear", n=8)), tmp_path / "out")
-    text = (tmp_path / "out" / "README.txt").read_text()
+def joined_by_readme(folder: Path) -> pd.DataFrame:
+    """Run the lines for pandas of an export's README and return the joined frame."""
+    text = (folder / "README.txt").read_text()
     lines = re.findall(r"^    (.*)$", text.partition("pandas\n")[2].partition("R\n")[0], flags=re.M)
     assert len(lines) == 3
     names: dict[str, pd.DataFrame] = {}
     for line in lines:
-        exec(line.replace('csv("', f'csv("{tmp_path}/out/'), names)
-    assert len(names["both"]) == 8
+        exec(line.replace('csv("', f'csv("{folder}/'), names)
+    return names["both"]
+
+
+def test_the_lines_of_the_readme_run(tmp_path: Path) -> None:
+    exported(kept(tmp_path / "run", *nl.batch("bargaining", "random-legal", "linear", n=8)), tmp_path / "out")
+    assert len(joined_by_readme(tmp_path / "out")) == 8
+
+
+def test_own_columns_keep_their_names_beside_parameters_of_the_same_name(tmp_path: Path) -> None:
+    own = ("cell", "state", "attempts", "match", "preset", "efficiency", "game_rounds")
+    sweep = finished_sweep(tmp_path, "repeats = 2\n[grid]\nrounds = [4, 8]\nhow = ['linear', 'boulware']\n", count=0)
+    plan = read_sweep_status(sweep.path).plan
+    cells = [msgspec.structs.replace(cell, params={**cell.params, **dict.fromkeys(own, 7)}) for cell in plan.cells()]
+    finish_cells(sweep, cells, games=4)
+    tables = exported(sweep.path, tmp_path / "tables")
+    ids = {cell.id for cell in cells}
+    assert all(set(table["cell"]) <= ids for table in tables.values())
+    assert set(tables["cells"]["state"]) == {"done"}
+    assert len(tables["matches"]) == len(joined_by_readme(tmp_path / "tables")) == 32
+    for name in ("cells", "matches"):
+        assert all(set(tables[name][f"param_{parameter}"]) == {7} for parameter in own), name
+        assert set(tables[name]["rounds"]) == {4, 8}
+    assert set(tables["matches"]["game_rounds"]) == {4, 8}
+    assert {"param_cell", "param_state"} <= set(with_parameters(matches(sweep.path), sweep.path))
 
 
 def test_an_export_is_one_command_for_a_run_and_says_its_rows(tmp_path: Path) -> None:

@@ -265,5 +265,5 @@ def test_the_table_of_models_has_both_means_and_no_payoff_of_a_silent_model() ->
     assert model["own payoff (dollars)"].startswith("15.3")
     assert model["own payoff, no fallback (dollars)"].startswith("20")
     none = models.overview_table(models.estimate_seats(models.seat_frame(cut_short(4)), "cents"))
-    assert none.loc["llm:short", "taker"]["own payoff (dollars)"] == "unknown"
-    assert none.loc["llm:short", "taker"]["agreement, no fallback (%)"] == "n = 0"
+    assert none.loc["llm:short", "taker"]["own payoff (dollars)"] == "unknown, n = 0"
+    assert none.loc["llm:short", "taker"]["agreement, no fallback (%)"] == "unknown, n = 0"

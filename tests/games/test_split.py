@@ -14,7 +14,9 @@ from hypothesis import strategies as st
 from typing_extensions import override
 
 from negolab import laws
+from negolab.analysis import tables
 from negolab.catalog import load, parameters, stored_game
+from negolab.events import Rejected
 from negolab.formats.dealornodeal import contexts, read_corpus
 from negolab.game import SEATS, Invalid, Seat, observe, other
 from negolab.games.split import PRESETS, Action, EndTalk, Message, Proposal, Split, allocate, corpus_scenarios
@@ -244,6 +246,20 @@ def test_unread_words_do_not_complete_a_deal() -> None:
     match.submit("A", "what?")
     (settled,) = match.state.public.history
     assert settled.asks == {"A": None, "B": (10,)} and settled.lapsed == ("A",) and not settled.agreed
+
+
+@pytest.mark.parametrize("reading", ["fair", "literal"])
+def test_a_claim_above_the_stock_is_refused_and_the_third_counts_as_0_and_is_marked(reading: str) -> None:
+    match = Match(split("no-press", rounds=1, reading=reading), seed=1)
+    for _ in range(3):
+        _, rejected, *_ = match.submit("A", "<coins_to_self>11</coins_to_self>")
+        assert isinstance(rejected, Rejected) and rejected.invalid.codes == ("over_stock",)
+        assert "from 0 to 10 coins" in rejected.invalid.reason
+    match.submit("B", "<coins_to_self>10</coins_to_self>")
+    assert match.outcome.end == "AGREED" and match.outcome.payoffs == {"A": 0, "B": 10}
+    assert match.outcome.details["rounds"][0]["lapsed"] == ["A"]
+    row = tables.matches([match.record()]).iloc[0]
+    assert row["decided_by_fallback"] and row["fallbacks_a"] == 1
 
 
 def test_statements_are_read_as_they_are_written() -> None:

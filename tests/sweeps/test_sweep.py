@@ -113,6 +113,22 @@ def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tupl
         (out / "cells" / id).rename(tmp_path / id)
 
 
+def test_a_check_names_the_cells_whose_kernel_held_something_else_than_the_plan(tmp_path: Path) -> None:
+    file, out = write_plan(tmp_path, "[grid]\nbeta = [0.2, 5.0]\nhow = ['well', 'own']\n"), tmp_path / "out"
+    sweeps.write_notebook(tmp_path, body=f"if how == 'own':\n    beta = beta / 2\n{sweeps.BODY}")
+    assert run_sweep(file, out).states == {"done": 4}
+    ran = negolab("check", str(out))
+    ids = {(one.params["how"], one.params["beta"]): id for id, one in SweepFolder(out).done().items()}
+    named = f"{ids['own', 0.2]} (beta = 0.1, not 0.2); {ids['own', 5.0]} (beta = 2.5, not 5.0)"
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
+    assert f"cells that ran something else than the plan says: {named}" in ran.stderr
+    for kept in out.glob("cells/*/cell.json"):  # as earlier versions wrote it
+        written = json.loads(kept.read_bytes())
+        assert set(written.pop("values")) == {"beta", "how"}
+        kept.write_text(json.dumps(written))
+    assert negolab("check", str(out)).returncode == 0
+
+
 def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
     file = write_plan(tmp_path, "")
     sweeps.write_notebook(tmp_path, body="import own\nassert own.VALUE == 1\nopen(out + '/kept.txt', 'w').close()")
@@ -254,18 +270,42 @@ def test_kills_of_the_driver_lose_nothing_and_publish_nothing_twice(
 
 
 @pytest.mark.long
-def test_ctrl_c_keeps_what_is_finished_and_leaves_nothing_running(tmp_path: Path) -> None:
-    file, out = write_plan(tmp_path, "repeats = 100\n"), tmp_path / "out"
+@pytest.mark.parametrize("stop", [signal.SIGINT, signal.SIGTERM])
+def test_a_sweep_that_is_stopped_keeps_what_is_finished_and_leaves_nothing_running(
+    stop: signal.Signals, tmp_path: Path
+) -> None:
+    """Ctrl-C goes to all processes of a terminal, SIGTERM to the one that was named."""
+    file, out = write_plan(tmp_path, "[grid]\nbeta = [1.0, 2.0]\nhow = ['well', 'waits']\n"), tmp_path / "out"
+    go = tmp_path / "go"
+    sweeps.write_notebook(
+        tmp_path, body=f"import os\nwhile how == 'waits' and not os.path.exists({str(go)!r}):\n    pass\n{sweeps.BODY}"
+    )
     command = [*COMMAND, "run", str(file), "--out", str(out)]
     driver = subprocess.Popen(command, start_new_session=True, stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: len(SweepFolder(out).done()) >= 2)
+    wait_until(lambda: len(SweepFolder(out).done()) == 2 and len(list((out / "attempts").iterdir())) == 2)
     children = descendants(driver.pid)
-    os.killpg(driver.pid, signal.SIGINT)  # as a terminal does
-    _, err = driver.communicate(timeout=300)
-    done = len(SweepFolder(out).done())
-    assert driver.returncode == 130 and 2 <= done < 100
-    assert err == f"stopped after {done} of 100 cells: run the same command again to go on\n"
-    wait_until(lambda: not any(map(command_of, children)))
+    assert sum("ipykernel" in command_of(child) for child in children) >= 2
+    send = os.killpg if stop is signal.SIGINT else os.kill
+    send(driver.pid, stop)
+    _, err = driver.communicate(timeout=60)
+    assert driver.returncode == 130
+    assert err == "stopped after 2 of 4 cells: run the same command again to go on\n"
+    wait_until(lambda: not any(map(command_of, children)), seconds=10)
+    kept = {cell.name: (cell / "cell.json").read_bytes() for cell in (out / "cells").iterdir()}
+    go.touch()
+    assert sweep_command("run", str(file), "--out", str(out)).returncode == 0
+    assert len(SweepFolder(out).done()) == 4
+    assert all((out / "cells" / name / "cell.json").read_bytes() == text for name, text in kept.items())
+
+
+@pytest.mark.long
+def test_a_sweep_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
+    file, out = write_plan(tmp_path, "repeats = 3\n"), tmp_path / "out"
+    command = ["nohup", *COMMAND, "run", str(file), "--out", str(out)]
+    driver = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    wait_until(lambda: len(SweepFolder(out).done()) >= 1)
+    driver.send_signal(signal.SIGHUP)
+    assert driver.wait(timeout=120) == 0 and len(SweepFolder(out).done()) == 3
 
 
 def _lose_a_cell(out: Path) -> str:
@@ -373,6 +413,25 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
         _, err = driver.communicate(timeout=300)
     assert driver.returncode == 2 and "the scheduler is gone" in err, err
     assert len(SweepFolder(there).done()) >= 2
+
+
+@pytest.mark.long
+def test_a_sweep_that_is_stopped_leaves_no_kernel_on_the_workers_of_a_scheduler(tmp_path: Path) -> None:
+    file, there = write_plan(tmp_path, "repeats = 3\n[fixed]\nhow = 'loops'\n"), tmp_path / "out"
+    with scheduler(tmp_path, 1) as (address, (_, worker)):
+
+        def running() -> int:
+            return sum("ipykernel" in command_of(child) for child in descendants(worker.pid))
+
+        command = [*COMMAND, "run", str(file), "--scheduler", address, "--out", str(there)]
+        driver = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: running() >= 2)
+        driver.terminate()
+        _, err = driver.communicate(timeout=60)
+        assert driver.returncode == 130
+        assert err == "stopped after 0 of 3 cells: run the same command again to go on\n"
+        wait_until(lambda: not running(), seconds=10)
+    assert not SweepFolder(there).unsuccessful(), "the cell is run again, without --retry"
 
 
 @pytest.mark.long

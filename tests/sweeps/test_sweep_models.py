@@ -104,7 +104,9 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
     file.write_text(grown + "[limits]\nusd = 3.0\n", "utf-8")
     said = sweep_command("check", str(file), "--out", str(out)).stdout
     assert re.search(r"8 cells \(4 repeats\), 4 to be run in ", said)
-    assert re.search(r"about [\d.]+ s more on 2 workers: [\d.]+ s a cell \(\[[\d.-]+, [\d.]+\] s, n = 4\)", said)
+    assert re.search(
+        r"about [\d.]+ s more on 2 workers: [\d.]+ s a cell \(95 % interval \[[\d.-]+, [\d.]+\] s, n = 4\)", said
+    )
     cost = re.search(r"models about \$([\d.]+) more: \$[\d.]+ a cell \(.*, n = 4\); the sweep stops at \$3.00", said)
     assert cost and float(cost[1]) == pytest.approx(spent, abs=0.01)
 

@@ -138,7 +138,7 @@ def plain_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_any_sweep_has_a_plain_report(plain_report: Path) -> None:
     text = re.sub("<[^>]*>", "", plain_report.read_text("utf-8"))
-    assert "8 of 8 cells are done" in text and "n = 6 matches each." in text
+    assert "8 of 8 cells are done" in text and "n = 6 matches on 6 draws each;" in text
     assert "Copies are left out" in text
     assert text.index("payoff of A") < text.index("Parameters") < text.index("varied"), "parameters follow the story"
     assert "No cell: every one that ended is done." in text and "No match: each that was played ended" in text

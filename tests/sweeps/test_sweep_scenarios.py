@@ -37,6 +37,7 @@ def test_a_sweep_plays_scenarios_and_refuses_one_that_has_changed(tmp_path: Path
     assert run_sweep(file, out) == {"done": 2}
     titles = {record.header.params["title"] for record in nl.read(out / "cells")}
     assert titles == {"Hiring an engineer", "A shared garden"}
+    assert not any(one.other_values() for one in SweepFolder(out).done().values())
     assert not [id for id in SweepFolder(out).done() if "here" in id], "the name of a cell holds no folder"
 
     mine.write_text(mine.read_text().replace("turns = 8", "turns = 10"))

@@ -290,9 +290,9 @@ def test_panels_have_a_line_per_colour_and_the_level_of_their_own_panel() -> Non
     levels = {"known": {(1, 3): 0.25, (1, 5): 0.75}}
     axes = {"x": "x", "colour": "hue", "row": "row", "column": "column", "y": "y"}
     figure = charts.panels(frame, titles=titles, levels=levels, **axes)
-    assert [unescape(note.text).strip("\u2068\u2069") for note in figure.layout.annotations] == [
-        *("column 3", "column 5", "row 1")
-    ]
+    *heads, basis = [unescape(note.text).strip("\u2068\u2069") for note in figure.layout.annotations]
+    assert heads == ["column 3", "column 5", "row 1"]
+    assert basis.startswith("n = 5 per mark; bars are") and "95 % intervals" in basis
     lines = [trace for trace in figure.data if len(trace.x) and trace.mode == "lines+markers"]
     assert [(trace.xaxis, list(trace.x)) for trace in lines] == [("x", [1, 2]), ("x2", [1, 2])]
     assert list(lines[0].error_y.array) == [1, 1] and list(lines[0].error_y.arrayminus) == [0.5, 0.5]

@@ -108,6 +108,7 @@ def test_matches_on_one_draw_are_taken_together() -> None:
     expected = stats.estimate_mean([float(at) for at in range(12)])
     assert (row["low"], row["high"]) == pytest.approx((expected.low, expected.high))
     assert (row["n"], row["draws"]) == (24, 12)
+    assert row["basis"] == "n = 24 on 12 draws (as good as 11 independent)"
 
 
 def test_copies_of_a_game_count_once_and_what_is_known_exactly_has_no_interval() -> None:
@@ -299,7 +300,8 @@ def test_means_stand_with_their_intervals_and_are_joined_over_numbers_only() -> 
     assert list(line.x) == [1, 3] and list(line.y) == [2, 7] and line.mode == "lines+markers"
     assert line.error_y.array[0] == pytest.approx(expected.high - 2)
     assert line.error_y.arrayminus[0] == pytest.approx(2 - expected.low)
-    assert "n = 2 matches each; bars: 95 % interval" in figure(LINES, frame, "beta").layout.annotations[0].text
+    note = figure(LINES, frame, "beta").layout.annotations[0].text
+    assert "n = 2 matches on 2 draws each; bars: 95 % interval" in note
     assert figure(LINES, frame, "how").data[0].mode == "markers"
 
 

@@ -61,7 +61,7 @@ def plane(frame: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         `row`, `column`, `name` (player), `a` and `b` (percent of the most that the seat could reach), their 95 % bounds
-        `a_low`, `a_high`, `b_low`, `b_high`, and `n` deals.
+        `a_low`, `a_high`, `b_low`, `b_high`, and `n` matches on so many `draws`.
     """
     rows = []
     for (row, column, name), part in frame.groupby(["row", "column", "player"], sort=False):
@@ -69,7 +69,8 @@ def plane(frame: pd.DataFrame) -> pd.DataFrame:
             continue
         a, b = estimate_measure(part, Measure("", "norm_a")), estimate_measure(part, Measure("", "norm_b"))
         bounds = {"a_low": a.low, "a_high": a.high, "b_low": b.low, "b_high": b.high}
-        rows.append({"row": row, "column": column, "name": name, "a": a.value, "b": b.value, **bounds, "n": a.n})
+        sample = {"n": a.n, "draws": a.draws}
+        rows.append({"row": row, "column": column, "name": name, "a": a.value, "b": b.value, **bounds, **sample})
     return pd.DataFrame(rows)
 
 

@@ -14,14 +14,15 @@ from negolab_widgets.charts.grid import (
     DASHES,
     Grid,
     Place,
+    add_basis,
     add_estimates,
     add_level,
     add_words,
+    count_text,
     distinct,
     estimate_words,
     level_words,
     name_once,
-    range_text,
     rows_where,
     value_text,
 )
@@ -38,6 +39,8 @@ _LETTERS = 100
 _SPREAD = 0.36
 """Part of a line over which the marks of its groups are spread."""
 _INK = "#c45c00"
+_BELOW = 50
+"""Pixels of the ticks and the title of an axis."""
 
 
 def forest(
@@ -124,10 +127,7 @@ def _draw_forest(
     ticks = {"tickvals": list(range(len(names))), "ticktext": [plain(name) for name in names]}
     figure.update_yaxes(range=[len(names) - 0.4, -0.6], showgrid=True, **ticks)
     below = 32 + 18 * max(map(len, titles))
-    if counts := [int(count) for count in frame.get("n", ()) if count]:
-        text = f"n = {range_text(counts)} per mark; bars are {plain(bars)}"
-        corner = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top"}
-        add_words(figure, text, {**corner, "yshift": -below})
+    add_basis(figure, frame, "low", bars, below)
     figure.update_layout(height=whole, margin={"t": 28, "r": 16, "b": below + 26}, showlegend=bool(groups))
     figure.update_layout(legend={"y": 1 + 16 / (whole - _ABOUT)})
     return figure
@@ -237,8 +237,11 @@ def panels(
     figure.update_xaxes(title={"text": plain(titles[x], 60)}, row=max(len(rows), 1))
     figure.update_yaxes(title={"text": plain(y, 60)}, col=1)
     figure.update_yaxes(range=reach)
+    add_basis(figure, frame, "low", "95 % intervals", _BELOW)
     # The legend stands above the titles of the columns.
-    figure.update_layout(height=150 + inside, margin={"t": 26, "r": 30}, legend={"y": 1 + 26 / (90 + inside)})
+    figure.update_layout(
+        height=172 + inside, margin={"t": 26, "r": 30, "b": _BELOW + 26}, legend={"y": 1 + 26 / (90 + inside)}
+    )
     return figure
 
 
@@ -326,7 +329,7 @@ def _add_means(figure: Figure, name: str, at: int, samples: Mapping[float, Sampl
         [e.value for e in cells.values()],
         {"error_y": cells.values()},
         line={"width": 2},
-        name=f"{plain(name)}, n = {range_text(e.n for e in cells.values())} each",
+        name=f"{plain(name)}, {count_text((e.n for e in cells.values()), (e.draws for e in cells.values()))} each",
         hovertext=[
             f"{plain(name)} at {format_significant(place, 5)}: {format_significant(e.value, 5)}"
             f"{format_interval(e.low, e.high)}, {sample_text(e)}"

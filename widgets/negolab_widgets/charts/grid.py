@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from negolab.analysis.estimates import row_estimate
+from negolab.analysis.observations import sample_text
 from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import HUES, TONE, apply_style, error_bars, plain
 
@@ -135,9 +137,40 @@ def add_level(figure: Figure, y: float, words: str, dash: str = "solid") -> None
 
 
 def estimate_words(name: str, estimate: Any) -> str:
-    """Describe an estimate on hover: its value, interval and n."""
+    """Describe an estimate of a frame's row on hover: its value, its interval, and what it rests on."""
     interval = format_interval(estimate.low, estimate.high)
-    return f"{name}<br>{format_significant(estimate.value, 5)}{interval}, n = {estimate.n:,}"
+    return f"{name}<br>{format_significant(estimate.value, 5)}{interval}, {sample_text(row_estimate(estimate))}"
+
+
+def count_text(n: Iterable[int], draws: Iterable[float | None], things: str = "") -> str:
+    """Say how many matches are behind each mark, and on how many draws, where that is known; 0: nothing was drawn."""
+    known = [int(count) for count in draws if count is not None and count == count]
+    on = f" on {range_text(known)} draw{'' if set(known) == {1} else 's'}" if any(known) else ""
+    return f"n = {range_text(n)}{things}{on or ' (known exactly)' * bool(known)}"
+
+
+def bars_text(words: str, low: Iterable[float], draws: Iterable[float | None]) -> str:
+    """Say what intervals look like, or why no mark has one; of what is known exactly `count_text` says it."""
+    if any(bound == bound for bound in low):
+        return f"; {words}"
+    return "" if {*draws} == {0} else "; no intervals: a single draw, or the same value on all"
+
+
+def add_basis(figure: Figure, frame: pd.DataFrame, low: str, bars: str, below: int) -> None:
+    """Write so many pixels below a figure what its marks rest on: matches, draws, and intervals with the bounds `low`.
+
+    Args:
+        figure: The figure.
+        frame: A row per mark; without `n` nothing is written.
+        low: The column with the lower bounds.
+        bars: Words for the intervals.
+        below: Pixels from the axes.
+    """
+    if counts := [count for count in frame.get("n", ()) if count]:
+        draws = list(frame.get("draws", ()))
+        text = f"{count_text(counts, draws)} per mark{bars_text(f'bars are {plain(bars)}', frame[low], draws)}"
+        corner = {"xref": "paper", "yref": "paper", "x": 0, "y": 0, "xanchor": "left", "yanchor": "top"}
+        add_words(figure, text, {**corner, "yshift": -below})
 
 
 def range_text(counts: Iterable[int]) -> str:

@@ -9,7 +9,7 @@ from negolab.analysis import stats
 from negolab.analysis.observations import sample_text
 from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import TONE, new_figure, plain
-from negolab_widgets.charts.grid import Grid, Place, add_estimates, add_words, distinct, mark_of, name_once
+from negolab_widgets.charts.grid import Grid, Place, add_basis, add_estimates, add_words, distinct, mark_of, name_once
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,8 @@ def frontiers(
     figure.update_yaxes(title={"text": axis.format("B"), "font": {"size": 13}}, col=1)
     figure.update_xaxes(range=reach)
     figure.update_yaxes(range=reach)
-    figure.update_layout(height=height, margin={"t": 8, "r": 16})
+    add_basis(figure, points, "a_low", "95 % intervals", 50)
+    figure.update_layout(height=height + 26, margin={"t": 8, "r": 16, "b": 76})
     return figure
 
 
@@ -80,7 +81,7 @@ def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: Pla
     known = own.dropna(subset=["a", "b"])
     of_a, of_b = (known[columns].to_numpy() for columns in _BOUNDS)
     words = [
-        f"{plain(name)}, n = {n}<br>A {_bounds(*a)}<br>B {_bounds(*b)}"
+        f"{plain(name)}, n = {n:,}<br>A {_mean_text(*a)}<br>B {_mean_text(*b)}"
         for n, a, b in zip(known["n"], of_a, of_b, strict=True)
     ]
     bars = {"error_x": of_a, "error_y": of_b}
@@ -100,7 +101,7 @@ def outcomes(
     """Draw one dot per match by group, and the mean of each group with its 95 % intervals.
 
     Args:
-        groups: (payoff of A, payoff of B) by group.
+        groups: (payoff of A, payoff of B) by group, of matches that are independent: a draw each.
         unit: Unit of the payoffs.
         what: Word for a payoff.
         marks: Reference points by name.
@@ -133,9 +134,9 @@ def _add_group(figure: Figure, name: str, at: int, pairs: Sequence[tuple[float, 
     if len(pairs) < 2:
         return
     a, b = (stats.estimate_mean([pair[k] for pair in pairs]) for k in (0, 1))
-    of_a, of_b = (_bounds(e.value, e.low, e.high) for e in (a, b))
+    of_a, of_b = (_mean_text(e.value, e.low, e.high) for e in (a, b))
     marker = {**mark_of(at, 13), "line": {"color": "#ffffff", "width": 1.5}}
-    words = [f"{plain(name)}, mean with 95 % interval<br>A {of_a}<br>B {of_b}"]
+    words = [f"{plain(name)}, means, {sample_text(a)}<br>A {of_a}<br>B {of_b}"]
     look: dict[str, Any] = {"marker": marker, "showlegend": False, "hovertext": words}
     add_estimates(figure, at, [a.value], [b.value], {"error_x": [a], "error_y": [b]}, **look)
 
@@ -156,8 +157,8 @@ def _add_mark(figure: Figure, name: str, a: float, b: float) -> None:
     )
 
 
-def _bounds(value: float, low: float, high: float) -> str:
-    return f"{format_significant(value, 5)} ({format_significant(low, 5)} to {format_significant(high, 5)})"
+def _mean_text(value: float, low: float, high: float) -> str:
+    return f"{format_significant(value, 5)}{format_interval(low, high)}"
 
 
 def anchoring(fit: stats.Estimate, points: pd.DataFrame, *, unit: str = "points", scale: float = 1) -> Figure:

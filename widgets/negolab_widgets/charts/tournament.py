@@ -13,7 +13,7 @@ from negolab.analysis import stats
 from negolab.analysis.observations import Values, as_sample, sample_text
 from negolab.formatting import MINUS, format_interval, format_significant
 from negolab_widgets.charts.chart import TONE, new_figure, plain
-from negolab_widgets.charts.grid import new_grid, range_text
+from negolab_widgets.charts.grid import bars_text, count_text, new_grid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -229,5 +229,6 @@ def _counts(estimates: Collection[stats.Estimate]) -> str:
     """Say how many matches are behind each cell."""
     if not estimates:
         return "n = 0"
-    known = any(map(_has_interval, estimates))
-    return f"n = {range_text(e.n for e in estimates)} per cell{'; ± 95 % interval' if known else ''}"
+    draws = [e.draws for e in estimates]
+    bars = bars_text("± 95 % interval", (e.low for e in estimates), draws)
+    return f"{count_text((e.n for e in estimates), draws)} per cell{bars}"

@@ -20,6 +20,7 @@ from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.matches import Group, group_token, make_groups
 from negolab_widgets.results.panels import MAX_PANELS
 from negolab_widgets.results.variables import (
+    BASIS,
     NUMBERS,
     SEAT_COLUMNS,
     WITHOUT_FALLBACK,
@@ -50,7 +51,7 @@ MAX_ROWS = 200
 """Rows of the table that are shown; the file has all."""
 MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
 """Values of a factor that are drawn on each side."""
-_HEADS = {"mean": "mean", "low": "from", "high": "to", "n": "n", "draws": "draws"}
+_HEADS = {"mean": "mean", "low": "from", "high": "to", BASIS: "rests on"}
 _BESIDE = dict(zip(WITHOUT_FALLBACK, ("mean, no fallback", "n, no fallback"), strict=True))
 _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper quartile"}
 
@@ -161,7 +162,8 @@ def _caption(
     count = _count_text(len(data) if cut else len(rows), len(data), things)
     copies = _copies_text(len(data) - len(drop_copies(data)))
     how = "Clopper and Pearson's" if choice.outcome.yes_no else "Student's t"
-    interval = f" Intervals: 95 %, {how}; games on one draw of chance are taken together."
+    draws = data["draw"].nunique()
+    interval = f" Intervals: 95 %, {how}; games on one draw of chance are taken together ({draws:,} in all)."
     if (found["draws"] == 0).all():
         interval = " Nothing is drawn, by the game or the players: the means are known exactly."
     elif found["low"].isna().all():
@@ -194,7 +196,7 @@ def _fallback_text(data: pd.DataFrame, things: str) -> str:
 
 
 def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[Group]) -> Markup:
-    titles = [str(name) for name in numbers if name not in (*NUMBERS, *WITHOUT_FALLBACK)]
+    titles = [str(name) for name in numbers if name not in (*NUMBERS, *WITHOUT_FALLBACK, BASIS)]
     beside = {name: head for name, head in _BESIDE.items() if name in numbers}
     quartiles = _QUARTILES if choice.view in (BOXES, VIOLINS) else {}
     known = numbers["low"].notna().any()

@@ -8,23 +8,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import HUES, plain
-from negolab_widgets.charts.grid import Place, add_estimates, add_words
+from negolab_widgets.charts.grid import Place, add_estimates, add_words, bars_text, count_text
 from negolab_widgets.results.matches import evenly, group_token, match_token
 from negolab_widgets.results.panels import (
     LINE,
     Panels,
     XAxis,
     category_axis,
-    draws_text,
     legend,
     legend_height,
     padded_range,
     present_codes,
-    sample_note,
     tick_texts,
     wrap_title,
 )
-from negolab_widgets.results.variables import Factor, Quantity
+from negolab_widgets.results.variables import BASIS, Factor, Quantity
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -73,8 +71,8 @@ def means(
     found: pd.DataFrame, outcome: Quantity, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
     """Draw means with their 95 % intervals, joined where the x axis is one of numbers."""
-    bars = "; bars: 95 % interval of the mean" if found["low"].notna().any() else ""
-    note = f"{sample_note(found, outcome.things)}{bars}."
+    bars = bars_text("bars: 95 % interval of the mean", found["low"], found["draws"])
+    note = f"{count_text(found['n'], found['draws'], f' {outcome.things}')} each{bars}."
     shown = present_codes(found, facet)
     ticks = tick_texts(x, present_codes(found, x)) if x is None or x.places is None else []
     panels = Panels(facet, shown, note, width=width, height=300, top=_legend_room(colour, found, width), ticks=ticks)
@@ -118,8 +116,7 @@ def _row_dicts(found: pd.DataFrame) -> list[dict[str, Any]]:
 def _mean_text(row: dict[str, Any]) -> str:
     """Describe a mean in words."""
     interval = format_interval(row["low"], row["high"])
-    n, draws = int(row["n"]), int(row["draws"])
-    return f"mean {format_significant(row['mean'], 5)}{interval}, n = {n:,}{draws_text([n], [draws])}"
+    return f"mean {format_significant(row['mean'], 5)}{interval}, {row[BASIS]}"
 
 
 # Heat maps.
@@ -139,7 +136,7 @@ def heat_map(
 ) -> Figure:
     """Draw the mean in each field of two factors, and its n where there is room."""
     field = HeatAxes(x, y, present_codes(found, x) or [0], present_codes(found, y) or [0])
-    note = f"{sample_note(found, outcome.things)}; numbers: means."
+    note = f"{count_text(found['n'], found['draws'], f' {outcome.things}')} each; numbers: means."
     height = max(110, 46 * len(field.down))
     title = wrap_title(outcome.mean, width - 130)
     top = BAR_TOP + LINE * title.count("<br>")

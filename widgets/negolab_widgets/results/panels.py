@@ -9,7 +9,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from negolab_widgets.charts.chart import plain
-from negolab_widgets.charts.grid import Place, add_words, name_once, new_grid, range_text
+from negolab_widgets.charts.grid import Place, add_words, name_once, new_grid
 from negolab_widgets.results.variables import Factor
 
 if TYPE_CHECKING:
@@ -164,20 +164,6 @@ def legend(figure: Figure, factor: Factor | None) -> None:
 def present_codes(found: pd.DataFrame, factor: Factor | None) -> list[int]:
     """List which values of a factor there are, in its order."""
     return [] if factor is None else sorted({int(code) for code in found[factor.key]})
-
-
-def sample_note(found: pd.DataFrame, things: str) -> str:
-    """Say how many matches are behind each mark, and on how many draws where they are fewer."""
-    if found.empty:
-        return "n = 0"
-    return f"n = {range_text(found['n'])} {things}{draws_text(list(found['n']), list(found['draws']))} each"
-
-
-def draws_text(n: Sequence[int], draws: Sequence[int]) -> str:
-    """Say on how many draws matches are, if these are fewer; of what is known exactly there are none."""
-    if not any(draws):
-        return " (known exactly)"
-    return "" if n == draws else f" on {range_text(draws)} draws"
 
 
 SERIES_OFFSET = 0.012

@@ -10,7 +10,7 @@ import pandas as pd
 from negolab import catalog
 from negolab.analysis.estimates import by_seat, percent
 from negolab.analysis.measures import COUNTED_IN_STAKES
-from negolab.analysis.observations import drop_copies, frame_sample, present
+from negolab.analysis.observations import drop_copies, frame_sample, present, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.formatting import display_unit, format_money, format_significant
 from negolab.game import SEATS
@@ -253,6 +253,8 @@ NUMBERS = ("mean", "low", "high", "n", "draws", "median", "lower", "upper")
 and of draws (0: nothing is drawn, and the mean is known exactly), and the three quartiles."""
 WITHOUT_FALLBACK = ("mean_no_fallback", "n_no_fallback")
 """Further columns where a rule made moves in some matches: mean and n over the others."""
+BASIS = "basis"
+"""Column of a summary with words for what a mean rests on, and how far its interval holds."""
 
 
 def values(frame: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.DataFrame:
@@ -292,10 +294,10 @@ def summary(data: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.D
         {**dict(zip(names, key, strict=True)), **_summary_row(rows, outcome)} for key, rows in groups if not rows.empty
     ]
     beside = WITHOUT_FALLBACK if data["fallback"].any() else ()
-    return pd.DataFrame(rows, columns=[*names, *NUMBERS, *beside])
+    return pd.DataFrame(rows, columns=[*names, *NUMBERS, *beside, BASIS])
 
 
-def _summary_row(rows: pd.DataFrame, outcome: Quantity) -> dict[str, float]:
+def _summary_row(rows: pd.DataFrame, outcome: Quantity) -> dict[str, Any]:
     estimate, clean = (_estimate(part, outcome) for part in (rows, rows[~rows["fallback"]]))
     lower, median, upper = drop_copies(rows)["value"].quantile([0.25, 0.5, 0.75])
     return {
@@ -308,6 +310,7 @@ def _summary_row(rows: pd.DataFrame, outcome: Quantity) -> dict[str, float]:
         "lower": lower,
         "upper": upper,
         **dict(zip(WITHOUT_FALLBACK, (clean.value, clean.n), strict=True)),
+        BASIS: sample_text(estimate),
     }
 
 
@@ -319,9 +322,10 @@ def _estimate(seen: pd.DataFrame, outcome: Quantity) -> Estimate:
 def summary_table(found: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:
     """Return a summary with the values' texts in place of their numbers, under the factors' titles."""
     named: dict[str, Any] = {}
+    own = (*NUMBERS, *WITHOUT_FALLBACK, BASIS)
     for factor in by:
         title = factor.title
-        while title in (*NUMBERS, *WITHOUT_FALLBACK) or title in named:
+        while title in own or title in named:
             title += " (parameter)"
         named[title] = found[factor.key].map(dict(enumerate(factor.texts)))
-    return pd.DataFrame({**named, **{name: found[name] for name in (*NUMBERS, *WITHOUT_FALLBACK) if name in found}})
+    return pd.DataFrame({**named, **{name: found[name] for name in own if name in found}})
