@@ -32,7 +32,7 @@ from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter, check_limit
 from negolab.runs.driver import aplay, seat_players
 from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing, Plan
-from negolab.runs.preflight import ask_once
+from negolab.runs.preflight import ask_once, tell_longest_prompt
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
 from negolab.runs.timer import MatchTimers, check_game_seconds
@@ -359,7 +359,7 @@ class Run:
         """Play `at_once` games at the same time, after a preflight call to each model."""
         if (first := next(missing, None)) is None:
             return
-        preflight = [asyncio.create_task(call) for call in self._preflight(first)]
+        preflight = [asyncio.create_task(call) for call in await self._preflight(first)]
         self._workers = [*preflight]
         try:
             if preflight:
@@ -381,15 +381,17 @@ class Run:
                 worker.cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    def _preflight(self, pairing: Pairing) -> Iterator[Coroutine[Any, Any, None]]:
-        """Yield a call to each model that raises RunFailed for a wrong set-up; a sweep's broker sees to its own."""
-        if not isinstance(self.models, Models) or self.models.via_broker or self._phase != "playing":
-            return
-        seats = {name: seat for seat, name in reversed(pairing.players.items())}
-        for seat in seats.values():
+    async def _preflight(self, pairing: Pairing) -> list[Coroutine[Any, Any, None]]:
+        """Return a call to each model that raises RunFailed for a wrong set-up; a sweep's broker sees to its own."""
+        if not isinstance(self.models, Models) or self.models.via_broker:
+            return []
+        asked: list[tuple[Match, Seat, LLM]] = []
+        for seat in {name: seat for seat, name in reversed(pairing.players.items())}.values():
             match = self._deal(pairing)
             if isinstance(model := self._seat(match)[seat], LLM):
-                yield ask_once(match, seat, model)
+                await tell_longest_prompt(self.models, self.game, seat, model)
+                asked.append((match, seat, model))
+        return [ask_once(*each) for each in asked] if self._phase == "playing" else []
 
     async def _work(self, missing: Iterator[Pairing], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
         """Play one game after the other, once `preflight` is over, until none is left or no more may start."""

@@ -111,7 +111,7 @@ class KnownEndpoints:
         why = ""
         try:
             async with asyncio.timeout(LISTED_WITHIN):
-                names = await self.endpoint(address.url, address.key).list_models()
+                names = list(await self.endpoint(address.url, address.key).list_models())
         except TimeoutError:
             why = f"{address.url} does not answer"
         except (RunFailed, ValueError) as error:

@@ -25,9 +25,10 @@ from aiohttp import web
 import negolab as nl
 from negolab.events import Ended, Rejected, Replied
 from negolab.ledger import FILE, PICO, Cost, Ledger, Line
-from negolab.llm.endpoint.services import ending_of
+from negolab.llm.endpoint.services import PLAIN_OUTPUT, ending_of
 from tests.conftest import ROOT
 from tests.support.command import negolab
+from tests.support.endpoints import running_endpoint
 
 WHOLE, PART = "93.00", "5"
 """The text of a reply that is whole, and of one that is not, which would be a move all the same."""
@@ -211,13 +212,18 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
     assert rejected == {"filtered", "refused", "called", "thoughts", "empty"}
 
 
+def exported(out: Path, env: dict[str, str]) -> list[dict[str, Any]]:
+    """The calls of a run, as `negolab calls` prints them."""
+    found = negolab("calls", str(out), env=env)
+    assert found.returncode == 0, found.stderr
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
 def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> None:
     out, cache = tmp_path / "run", {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
     with serving() as (_, url):
         assert negolab(*batch_of(url, out, 1), env=cache).returncode == 0
-    found = negolab("calls", str(out), env=cache)
-    assert found.returncode == 0, found.stderr
-    calls = [json.loads(line) for line in found.stdout.splitlines()]
+    calls = exported(out, cache)
     (record,) = nl.read(out)
     assert {call["match"] for call in calls} == {record.id} and {call["seat"] for call in calls} == {"A"}
     assert all(re.fullmatch(r"\d+", str(call["turn"])) for call in calls)
@@ -225,3 +231,63 @@ def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> No
     assert first["request"]["model"] == "fake" and first["request"]["temperature"] == 0
     assert first["request"]["max_tokens"] == 1000 and first["answer"]["text"] == WHOLE
     assert first["request"]["messages"][0]["content"]
+
+
+def test_log_probabilities_that_were_asked_for_are_exported_and_no_others(tmp_path: Path) -> None:
+    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    asked = "extra.logprobs=true,extra.top_logprobs=2"
+    with running_endpoint(latency=0.005) as server:
+        for name, settings in (("with", f",{asked}"), ("without", "")):
+            players = ["--a", f"llm:fake{settings}", "--b", "linear", "--base-url", server.url]
+            ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / name), env=env)
+            assert ran.returncode == 0, ran.stderr
+    calls = exported(tmp_path / "with", env)
+    assert calls
+    for call in calls:
+        text = call["answer"]["text"]
+        assert (call["request"]["logprobs"], call["request"]["top_logprobs"]) == (True, 2)
+        tokens = call["answer"]["logprobs"]["content"]
+        assert "".join(token["token"] for token in tokens) == text
+        assert [token["logprob"] for token in tokens] == [-0.125 * at for at in range(len(text))]
+        assert [top["logprob"] for top in tokens[0]["top_logprobs"]] == [-1.0, -2.0]
+    for call in exported(tmp_path / "without", env):
+        assert "logprobs" not in call["request"] and call["answer"].get("logprobs") is None
+
+
+# Prompts and context windows.
+
+
+@pytest.mark.parametrize(
+    ("game", "settings"),
+    [("bargaining", "max_tokens=300"), ("trading", "form=schema"), ("trading", "form=schema,history=last:1")],
+)
+def test_a_run_says_before_its_first_call_how_long_a_prompt_can_get(tmp_path: Path, game: str, settings: str) -> None:
+    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    with running_endpoint(latency=0.005, window=9_000) as server:
+        players = ["--a", f"llm:fake,{settings}", "--b", "random-legal", "--base-url", server.url]
+        ran = negolab("batch", game, *players, "--n", "20", "--out", str(tmp_path / "run"), "--unusable", "1", env=env)
+    first, *others = [line for line in ran.stderr.splitlines() if line.startswith("negolab: ")]
+    said = re.fullmatch(
+        r"negolab: fake: a prompt and its answer take up to about ([\d,]+) tokens, as estimated from 10 random games, "
+        "and its context window is 9,000",
+        first,
+    )
+    assert said is not None and not any("window" in line for line in others), ran.stderr
+    estimate = int(said[1].replace(",", "")) - (300 if "max_tokens" in settings else PLAIN_OUTPUT)
+    sent = max(len(json.dumps(call["request"]["messages"])) for call in exported(tmp_path / "run", env))
+    assert sent / 5 < estimate < sent / 2, "about three characters a token"
+
+
+def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with running_endpoint(latency=0.005, window=1_200) as server:
+        players = ["--a", "llm:fake", "--b", "llm:fake,history=last:2", "--base-url", server.url]
+        ran = negolab("batch", "bargaining", *players, "--n", "2", "--out", str(tmp_path / "run"), "--no-cache")
+    line = next(line for line in ran.stderr.splitlines() if "context window" in line)
+    assert line.endswith("its context window is 1,200: longer games fail; history=last:6 sends less")
+
+
+def test_nothing_is_said_of_a_window_that_is_not_known(tmp_path: Path) -> None:
+    with running_endpoint(latency=0.005) as server:
+        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url]
+        ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
+    assert ran.returncode == 0 and "window" not in ran.stderr

@@ -114,7 +114,33 @@ def test_no_text_but_a_refusal_or_a_thought_is_an_answer(server: Server, fields:
 
 
 def test_the_models_of_an_endpoint_are_listed(server: Server) -> None:
-    assert asking(server, lambda endpoint: endpoint.list_models()) == ["fake", "fake-2"]
+    assert asking(server, lambda endpoint: endpoint.list_models()) == {"fake": None, "fake-2": None}
+
+
+@pytest.mark.parametrize(
+    ("said", "window"),
+    [
+        ({"max_model_len": 8192}, 8192),
+        ({"context_length": 131072, "max_context_length": 4096}, 131072),
+        ({"loaded_context_length": 4096, "max_context_length": 131072}, 4096),
+        ({"context_window": 32768}, 32768),
+        ({"max_input_tokens": 200_000}, 200_000),
+        ({"meta": {"n_ctx": 2048, "n_ctx_train": 8192}}, 2048),
+        ({"max_model_len": "8192", "context_length": 0, "context_window": True, "meta": [5]}, None),
+    ],
+)
+def test_a_context_window_is_read_where_a_service_lists_it(
+    server: Server, said: dict[str, Any], window: int | None
+) -> None:
+    server.set(raw=json.dumps({"data": [{"id": "m", **said}]}))
+    assert asking(server, Endpoint.list_models) == {"m": window}
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+def test_an_endpoint_that_may_not_list_its_models_is_said_to_list_none(server: Server, status: int) -> None:
+    server.set(raw='{"error": {"message": "You have insufficient permissions."}}', status=status)
+    with pytest.raises(RunFailed, match="insufficient permissions"):
+        asking(server, Endpoint.list_models)
 
 
 # Faults that pass.
@@ -555,7 +581,7 @@ def test_a_key_that_comes_back_escaped_is_in_no_error_even_where_its_words_are_c
 
 def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:
     server.set(raw='{"data": [{"id": "' + SLASHED.replace("/", "\\/") + '"}]}')
-    assert asking(server, Endpoint.list_models, keys={"OPENAI_API_KEY": SLASHED}) == ["[key]"]
+    assert asking(server, Endpoint.list_models, keys={"OPENAI_API_KEY": SLASHED}) == {"[key]": None}
 
 
 # What is read although it is wrong.
@@ -563,7 +589,7 @@ def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:
 
 def test_a_bad_name_in_the_list_of_models_hides_no_other(server: Server) -> None:
     server.set(raw='{"data": [{"id": "a"}, {}, 5, null, {"id": 7}, {"id": ""}, {"id": "b\xff"}, {"id": "c\\ud800"}]}')
-    assert asking(server, Endpoint.list_models) == ["a", "b\ufffd", "c\ufffd"]
+    assert list(asking(server, Endpoint.list_models)) == ["a", "b\ufffd", "c\ufffd"]
 
 
 @pytest.mark.parametrize("raw", ["\xff\xfe\xfa", "[]", '{"data": 5}', '{"data": {"id": "a"}}', "[" * 100_000])

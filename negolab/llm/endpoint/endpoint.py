@@ -234,7 +234,7 @@ class RetryingCall:
             raise
         self._queue.record_success(self._queued_call, answer.usage.total)
         self._availability.record_answer()
-        self._compatibility.note_prompt(self._call, len(self._body), answer.usage.input)
+        self._compatibility.note_prompt(self._call, answer.usage.input)
         latency = self._loop.time() - began
         return msgspec.structs.replace(
             answer,
@@ -355,10 +355,15 @@ class Endpoint:
         is_waited_for = any(loop.availability.is_waited_for for loop in self._loops.values())
         return Traffic(sum(queue.running for queue in queues), sum(queue.waiting for queue in queues), is_waited_for)
 
-    async def list_models(self) -> list[str]:
-        """Return the names of the models that the endpoint lists; RunFailed if it lists none."""
+    async def list_models(self) -> dict[str, int | None]:
+        """Return the models that the endpoint lists, each with its context window in tokens, where that is said.
+
+        Raises:
+            RunFailed: It lists none.
+        """
         try:
-            return list(map(self._key.redact, await (await self._resources()).client.list_models()))
+            listed = await (await self._resources()).client.list_models()
+            return {self._key.redact(name): window for name, window in listed.items()}
         except RunFailed as error:
             raise RunFailed(self._key.redact_error(str(error))) from None
 
