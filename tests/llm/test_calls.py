@@ -8,13 +8,14 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -111,6 +112,8 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.log: list[Given] = []
+        self.whole: Counter[str] = Counter()
+        """How often a request was given an answer with which a call may end, by its canonical JSON."""
         self.holds = False
         self.asked = 0
 
@@ -121,6 +124,7 @@ class Endpoint:
         given = GIVEN[self.asked % len(GIVEN)].filled(asked["max_tokens"])
         self.asked += 1
         self.log.append(given)
+        self.whole[canonical(asked)] += given.ends
         return web.Response(text=json.dumps(given.body), status=given.status, content_type="application/json")
 
     def billed(self) -> Cost:
@@ -158,6 +162,36 @@ def batch_of(url: str, out: Path, n: int, *more: str) -> list[str]:
     return ["batch", "bargaining", *players, "--n", str(n), "--out", str(out), "--concurrency", "4", *more]
 
 
+def canonical(request: dict[str, Any]) -> str:
+    return json.dumps(request, sort_keys=True)
+
+
+class Kept(NamedTuple):
+    """What a cache holds that is whole: how often each request stands in it, and the calls that it answers."""
+
+    requests: Counter[str]
+    calls: set[tuple[Any, ...]]
+
+
+def kept(file: Path) -> Kept:
+    found = Kept(Counter(), set())
+    with closing(sqlite3.connect(file)) as answers:
+        for request, text in answers.execute("SELECT request, answer FROM answers"):
+            asked, answer = json.loads(request), json.loads(text)
+            if ending_of(answer["finish"]) not in ("cut", "unknown"):
+                sent = {"model": asked["model"], "messages": asked["messages"], **answer["sent"]}
+                found.requests[canonical(sent)] += 1
+                found.calls.add(tuple(asked["repetition"]))
+    return found
+
+
+def noted(folder: Path) -> set[tuple[Any, ...]]:
+    """The calls of which the ledger says that a whole answer came."""
+    begun = {line.call: line.of for line in lines_of(folder) if line.took is None}
+    over = [line for line in lines_of(folder) if line.took is not None and not line.took.refused]
+    return {begun[line.call] for line in over if line.finish and ending_of(line.finish) not in ("cut", "unknown")}
+
+
 def lines_of(folder: Path) -> list[Line]:
     return [msgspec.json.decode(line, type=Line) for line in (folder / FILE).read_bytes().splitlines()]
 
@@ -183,8 +217,10 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
         killed.wait()
         endpoint.holds = False
         time.sleep(0.2)
-        asked = endpoint.asked
+        asked, sent, before = endpoint.asked, endpoint.whole.copy(), kept(tmp_path / "answers.db").requests
+        assert before == sent, "all that was answered is kept"
         ran = negolab(*command, env=cache)
+        assert endpoint.whole - sent == kept(tmp_path / "answers.db").requests - before, "and is not asked again"
         assert asked >= 60 and "Traceback" not in ran.stderr, ran.stderr
 
         billed, ledger = endpoint.billed(), Ledger(out)
@@ -199,9 +235,6 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
         assert f"tokens       {billed.input:,} in, {billed.output:,} out" in ran.stdout, ran.stdout
         assert f"cost         ${billed.usd:,.4f} for" in ran.stdout
 
-    begun = {line.call: line.of for line in lines_of(out) if line.took is None}
-    whole = Counter(begun[line.call] for line in lines_of(out) if ending_of(line.finish) == "whole" and line.took)
-    assert whole and max(whole.values()) <= 2, "a reply of no words is asked for again, one that is whole is not"
     records = nl.read(out)
     assert len(records) == 40
     words = {event.reply.text for record in records for event in record.events if isinstance(event, Replied)}
@@ -217,6 +250,32 @@ def exported(out: Path, env: dict[str, str]) -> list[dict[str, Any]]:
     found = negolab("calls", str(out), env=env)
     assert found.returncode == 0, found.stderr
     return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_no_answer_that_was_kept_is_asked_for_again_however_often_the_run_is_killed(tmp_path: Path) -> None:
+    out, cache = tmp_path / "run", tmp_path / "answers.db"
+    env = {**os.environ, "NEGOLAB_CACHE": str(cache)}
+    in_flight, lost = 4, 0
+    with serving() as (endpoint, url):
+        command = batch_of(url, out, 40, "--unusable", "100%")
+        for upto in (40, 90, 150, None):
+            sent, before = endpoint.whole.copy(), kept(cache).requests if cache.exists() else Counter[str]()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "negolab", *command], env=env, cwd=ROOT, stderr=subprocess.DEVNULL
+            )
+            while process.poll() is None and (upto is None or endpoint.asked < upto):
+                time.sleep(0.001)
+            process.kill()  # in the middle of whatever it does
+            assert process.wait() == (0 if upto is None else -signal.SIGKILL)
+            time.sleep(0.2)
+            after = kept(cache)
+            assert noted(out) <= after.calls, "what the ledger calls answered can be found again"
+            asked, found = endpoint.whole - sent, after.requests - before
+            assert not found - asked
+            lost = (asked - found).total()
+            assert lost <= in_flight * (upto is not None), "each whole answer that was given is a new one in the cache"
+    assert len(nl.read(out)) == 40
 
 
 def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> None:

@@ -426,6 +426,39 @@ class Shelf:
         self.kept[endpoint, *call.repetition] = answer
 
 
+class LateStore:
+    """A store that notes what the ledger knew when an answer came to it, and then fails or lets the call be dropped."""
+
+    def __init__(self, ledger: Ledger, error: BaseException | None) -> None:
+        self.ledger, self.error = ledger, error
+        self.known: list[int] = []
+
+    def find(self, endpoint: str, call: Call) -> Answer | None:
+        return None
+
+    async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
+        self.known.append(self.ledger.total.answers)
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [None, RunFailed("the disk is full"), asyncio.CancelledError()])
+def test_an_answer_is_kept_before_the_ledger_knows_of_it_and_paid_whatever_comes_then(
+    server: Server, error: BaseException | None
+) -> None:
+    budget = Budget()
+    store = LateStore(budget.ledger, error)
+
+    async def answered(endpoint: Endpoint) -> object:
+        (came,) = await asyncio.gather(endpoint.answer(make_call()), return_exceptions=True)
+        return came
+
+    came = asking(server, answered, budget=budget, cache=store, prices=PRICES)
+    assert type(came) is (Answer if error is None else type(error))
+    assert store.known == [0] and (budget.ledger.total.answers, budget.ledger.total.uncounted) == (1, 0)
+    assert budget.ledger.total.usd == pytest.approx(server.counts()["input"] / 1e5 + server.counts()["output"] / 1e4)
+
+
 def test_a_kept_answer_is_not_asked_for_again_and_costs_nothing(server: Server) -> None:
     shelf = Shelf()
     first = ask(server, cache=shelf, prices=PRICES)

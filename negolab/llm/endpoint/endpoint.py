@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache as cached
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -91,12 +92,21 @@ class CutShort(AttemptFailed):
 
 
 class RetryingCall:
-    """Send a call until it is answered, within limits and budget."""
+    """Send a call until it is answered, within limits and budget.
+
+    An answer is handed to `keep` before the ledger knows of it: what was paid for and is not kept would be paid again.
+    """
 
     def __init__(
-        self, call: Call, compatibility: ParameterCompatibility, resources: _LoopResources, policy: CallPolicy
+        self,
+        call: Call,
+        compatibility: ParameterCompatibility,
+        resources: _LoopResources,
+        policy: CallPolicy,
+        keep: Callable[[Answer], Awaitable[Answer]],
     ) -> None:
         self._call = call
+        self._keep = keep
         self._compatibility = compatibility
         self._queue = resources.queues[call.model]
         self._availability = resources.availability
@@ -178,14 +188,14 @@ class RetryingCall:
         try:
             answer = await self._send()
             took, finish = self._took(answer), answer.finish
-            return self._with_lost(answer, took)
+            return await self._keep(self._with_lost(answer, took))
         except AttemptFailed as error:
             took, finish = self._took_without_answer(error), str(error)
             self._lost = self._lost.plus(took)
             self._lost_usage = self._lost_usage.plus(error.usage or Usage())
             raise
         except (GameFailed, RunFailed) as error:
-            took, finish = NOTHING, str(error)
+            took, finish = took or NOTHING, str(error)
             raise
         finally:
             budget.settle(reservation, took, finish)
@@ -344,10 +354,7 @@ class Endpoint:
         if cache is not None and (cached := cache.find(self.url, call)) is not None:
             self._policy.budget.ledger.add(_saved(cached))
             return cached
-        answer = await self._ask(call)
-        if cache is not None:
-            await cache.store(self.url, call, answer)
-        return answer
+        return await self._ask(call)
 
     def traffic(self) -> Traffic:
         """Return the current traffic of all event loops."""
@@ -376,23 +383,27 @@ class Endpoint:
     async def _ask(self, call: Call) -> Answer:
         resources = self._loops.get(asyncio.get_running_loop()) or await self._resources()
         try:
-            return self._redacted(await self._retrying(call, resources).answer())
+            return await self._retrying(call, resources).answer()
         except (GameFailed, RunFailed) as error:
             raise type(error)(self._key.redact_error(str(error))) from None
 
-    def _redacted(self, answer: Answer) -> Answer:
-        """Remove the key from an answer: a server may repeat it, also in a header."""
+    async def _keep(self, call: Call, answer: Answer) -> Answer:
+        """Return an answer without the key, once it is stored: a server may repeat the key, also in a header."""
         values = {name: getattr(answer, name) or "" for name in SERVER_FIELDS}
         redacted = {name: clean for name, value in values.items() if (clean := self._key.redact(value)) != value}
-        return msgspec.structs.replace(answer, **redacted) if redacted else answer
+        answer = msgspec.structs.replace(answer, **redacted) if redacted else answer
+        if self._cache is not None:
+            await self._cache.store(self.url, call, answer)
+        return answer
 
     def _retrying(self, call: Call, resources: _LoopResources) -> RetryingCall:
         """Prepare a call; RunFailed for one that cannot be sent at all."""
+        keep = partial(self._keep, call)
         if self._policy.via_broker:
             call = msgspec.structs.replace(call, params={**call.params, REPETITION: call.repetition})
         try:
             self._policy.check(call.model)
-            return RetryingCall(call, self._compatible(call.model), resources, self._policy)
+            return RetryingCall(call, self._compatible(call.model), resources, self._policy, keep)
         except (ValueError, TypeError) as error:
             raise RunFailed(f"a call to {call.model} cannot be sent: {error}") from None
 
