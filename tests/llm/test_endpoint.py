@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gc
 import json
 import logging
 import tracemalloc
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import pytest
 
-from negolab.ledger import PICO, Ledger
+from negolab.ledger import FILE, PICO, Ledger
 from negolab.llm.endpoint import availability, client, policy
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.call import Answer, Call, Usage
@@ -610,6 +612,21 @@ def test_a_key_that_comes_back_escaped_is_in_no_error_even_where_its_words_are_c
     with pytest.raises(RunFailed, match=r"No such key: \[key\]\.") as refused:
         ask(server, keys={"OPENAI_API_KEY": "azz/" + 100 * "0123456789"})
     assert "0123456789" not in str(refused.value)
+
+
+@pytest.mark.parametrize("status", [403, 503])
+@pytest.mark.parametrize("code", [lambda key: key[::-1], lambda key: base64.b64encode(key.encode()).decode()])
+def test_a_key_that_comes_back_in_some_code_is_in_no_ledger_and_no_notice(
+    server: Server, tmp_path: Path, code: Callable[[str], str], status: int
+) -> None:
+    server.set(faults={"raw": 1}, raw=json.dumps({"error": {"message": f"No: {code(KEY)}."}}), status=status)
+    told: list[str] = []
+    with pytest.raises((RunFailed, GameFailed)) as failed:
+        budget, limits = Budget(ledger=Ledger(tmp_path)), Limits(patience=1.5)
+        ask(server, keys={"OPENAI_API_KEY": KEY}, budget=budget, limits=limits, notify=told.append)
+    assert "[key]" in str(failed.value) and (status == 403 or "does not answer ([key])" in told[0])
+    shown = str(failed.value) + str(told) + (tmp_path / FILE).read_text()
+    assert code(KEY)[:9] not in shown and '"finish":"[key]"' in shown
 
 
 def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:

@@ -103,10 +103,11 @@ class RetryingCall:
         compatibility: ParameterCompatibility,
         resources: _LoopResources,
         policy: CallPolicy,
+        key: Key,
         keep: Callable[[Answer], Awaitable[Answer]],
     ) -> None:
         self._call = call
-        self._keep = keep
+        self._key, self._keep = key, keep
         self._compatibility = compatibility
         self._queue = resources.queues[call.model]
         self._availability = resources.availability
@@ -233,13 +234,14 @@ class RetryingCall:
         return admitted
 
     async def _send(self) -> Answer:
-        """Send once and report the result to queue and availability."""
+        """Send once and report the result, in an error's case without the key, to queue and availability."""
         self._attempts += 1
         began = self._loop.time()
         try:
             answer = await self._post()
             self._check_whole(answer)
-        except AttemptFailed as error:
+        except (AttemptFailed, GameFailed, RunFailed) as error:
+            error.args = (self._key.redact_error(str(error)),)
             self._record_failure(error)
             raise
         self._queue.record_success(self._queued_call, answer.usage.total)
@@ -294,7 +296,7 @@ class RetryingCall:
         if self._cuts < MAX_CUTS or self._compatibility.translate(self._call) != self._params:
             raise CutShort("the answer was not whole", usage=answer.usage)
 
-    def _record_failure(self, error: AttemptFailed) -> None:
+    def _record_failure(self, error: Exception) -> None:
         """Report a failed attempt."""
         if isinstance(error, RateLimited):
             self._queue.record_rate_limit(self._queued_call, error.retry_after)
@@ -354,7 +356,7 @@ class Endpoint:
         if cache is not None and (cached := cache.find(self.url, call)) is not None:
             self._policy.budget.ledger.add(_saved(cached))
             return cached
-        return await self._ask(call)
+        return await self._retrying(call, await self._resources()).answer()
 
     def traffic(self) -> Traffic:
         """Return the current traffic of all event loops."""
@@ -380,13 +382,6 @@ class Endpoint:
         if resources is not None:
             await resources.client.close()
 
-    async def _ask(self, call: Call) -> Answer:
-        resources = self._loops.get(asyncio.get_running_loop()) or await self._resources()
-        try:
-            return await self._retrying(call, resources).answer()
-        except (GameFailed, RunFailed) as error:
-            raise type(error)(self._key.redact_error(str(error))) from None
-
     async def _keep(self, call: Call, answer: Answer) -> Answer:
         """Return an answer without the key, once it is stored: a server may repeat the key, also in a header."""
         values = {name: getattr(answer, name) or "" for name in SERVER_FIELDS}
@@ -403,7 +398,7 @@ class Endpoint:
             call = msgspec.structs.replace(call, params={**call.params, REPETITION: call.repetition})
         try:
             self._policy.check(call.model)
-            return RetryingCall(call, self._compatible(call.model), resources, self._policy, keep)
+            return RetryingCall(call, self._compatible(call.model), resources, self._policy, self._key, keep)
         except (ValueError, TypeError) as error:
             raise RunFailed(f"a call to {call.model} cannot be sent: {error}") from None
 
