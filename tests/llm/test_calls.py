@@ -223,7 +223,7 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
         assert endpoint.whole - sent == kept(tmp_path / "answers.db").requests - before, "and is not asked again"
         assert asked >= 60 and "Traceback" not in ran.stderr, ran.stderr
 
-        billed, ledger = endpoint.billed(), Ledger(out)
+        billed, ledger = endpoint.billed(), Ledger(out / FILE)
         lost = [line for line in lines_of(out) if line.finish == "killed"]
         assert len(lost) <= 4
         assert ledger.total.pico == billed.pico

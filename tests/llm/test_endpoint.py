@@ -622,7 +622,7 @@ def test_a_key_that_comes_back_in_some_code_is_in_no_ledger_and_no_notice(
     server.set(faults={"raw": 1}, raw=json.dumps({"error": {"message": f"No: {code(KEY)}."}}), status=status)
     told: list[str] = []
     with pytest.raises((RunFailed, GameFailed)) as failed:
-        budget, limits = Budget(ledger=Ledger(tmp_path)), Limits(patience=1.5)
+        budget, limits = Budget(ledger=Ledger(tmp_path / FILE)), Limits(patience=1.5)
         ask(server, keys={"OPENAI_API_KEY": KEY}, budget=budget, limits=limits, notify=told.append)
     assert "[key]" in str(failed.value) and (status == 403 or "does not answer ([key])" in told[0])
     shown = str(failed.value) + str(told) + (tmp_path / FILE).read_text()
