@@ -617,16 +617,17 @@ def test_a_key_that_comes_back_escaped_is_in_no_error_even_where_its_words_are_c
 @pytest.mark.parametrize("status", [403, 503])
 @pytest.mark.parametrize("code", [lambda key: key[::-1], lambda key: base64.b64encode(key.encode()).decode()])
 def test_a_key_that_comes_back_in_some_code_is_in_no_ledger_and_no_notice(
-    server: Server, tmp_path: Path, code: Callable[[str], str], status: int
+    server: Server, tmp_path: Path, code: Callable[[str], str], status: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(availability, "FIRST_NOTICE", 0.01)
     server.set(faults={"raw": 1}, raw=json.dumps({"error": {"message": f"No: {code(KEY)}."}}), status=status)
     told: list[str] = []
     with pytest.raises((RunFailed, GameFailed)) as failed:
-        budget, limits = Budget(ledger=Ledger(tmp_path / FILE)), Limits(patience=1.5)
+        budget, limits = Budget(ledger=Ledger(tmp_path / FILE)), Limits(patience=0.5)
         ask(server, keys={"OPENAI_API_KEY": KEY}, budget=budget, limits=limits, notify=told.append)
     assert "[key]" in str(failed.value) and (status == 403 or "does not answer ([key])" in told[0])
     shown = str(failed.value) + str(told) + (tmp_path / FILE).read_text()
-    assert code(KEY)[:9] not in shown and '"finish":"[key]"' in shown
+    assert code(KEY)[:9] not in shown and f'"finish":"{"RunFailed" if status == 403 else "Overloaded"}"' in shown
 
 
 def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:

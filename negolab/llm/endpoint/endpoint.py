@@ -191,12 +191,12 @@ class RetryingCall:
             took, finish = self._took(answer), answer.finish
             return await self._keep(self._with_lost(answer, took))
         except AttemptFailed as error:
-            took, finish = self._took_without_answer(error), str(error)
+            took, finish = self._took_without_answer(error), type(error).__name__  # its words may quote people
             self._lost = self._lost.plus(took)
             self._lost_usage = self._lost_usage.plus(error.usage or Usage())
             raise
         except (GameFailed, RunFailed) as error:
-            took, finish = took or NOTHING, str(error)
+            took, finish = took or NOTHING, type(error).__name__
             raise
         finally:
             budget.settle(reservation, took, finish)
