@@ -16,6 +16,7 @@ from typing import Any, get_args
 import msgspec
 from typing_extensions import override
 
+from negolab._internal.validation import Count, Positive, Share, check_fields
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
@@ -28,14 +29,14 @@ from negolab.match import Match
 from negolab.players.factory import PlayerFactory
 from negolab.protocols import Player
 from negolab.record import Record
-from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter, check_limit
+from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
 from negolab.runs.driver import aplay, seat_players
 from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing, Plan
 from negolab.runs.preflight import ask_once, tell_longest_prompt
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
-from negolab.runs.timer import MatchTimers, check_game_seconds
+from negolab.runs.timer import MatchTimers
 from negolab.runs.workers import Played, WorkerPool, count_workers, make_setup, why_one_process
 from negolab.store import MAX_LINE, REDRAW, STOPPED, Store, iter_records
 
@@ -99,19 +100,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         ValueError: A value is out of its range.
     """
 
-    at_once: int | None = None
-    workers: int | None = None
-    game_seconds: float | None = None
+    at_once: Count | None = None
+    workers: Count | None = None
+    game_seconds: Positive | None = None
     retry: frozenset[str] = frozenset()
-    unusable: float = MAX_UNUSABLE
+    unusable: Share = MAX_UNUSABLE
     trust: bool = False
 
     def __post_init__(self) -> None:
-        for name, of in (("at_once", "games"), ("workers", "processes")):
-            if (value := getattr(self, name)) is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name} must be a whole number of {of} above 0, not {value!r}")
-        check_game_seconds(self.game_seconds)
-        check_limit(self.unusable)
+        check_fields(self)
         if unknown := self.retry - set(get_args(StopReason)):
             raise ValueError(f"retry names {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
 
