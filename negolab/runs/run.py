@@ -268,6 +268,8 @@ class Run:
     async def play(self) -> Progress:
         """Play the missing games and return the final progress; RunFailed if no game can go on."""
         self._started_at = time.monotonic()
+        if told := [f"{each.name}: {each.amounts}" for each in self.players.values() if each.amounts]:
+            self.set_message("; ".join(told))
         try:
             async with self._closing:
                 if self.models is not None:
