@@ -154,7 +154,9 @@ def test_a_price_that_is_none_is_refused(text: str) -> None:
 
 def test_a_budget_in_money_wants_a_price() -> None:
     in_money = CallPolicy(Limits(), Prices(), Budget(usd=1), None)
-    with pytest.raises(ValueError, match=r"the price of local, .* --price local=0\.15,0\.60"):
+    with pytest.raises(
+        ValueError, match=r"the price of local, .* --price local=0\.15,0\.60 .* in a plan under \[models\]: prices"
+    ):
         in_money.check("local")
     in_money.check("gpt-4o")
     CallPolicy(Limits(), Prices(), Budget(tokens=1), None).check("local")

@@ -20,16 +20,21 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import pandas
 import pytest
 from aiohttp import web
+from negolab_widgets import Replay
 
 import negolab as nl
+from negolab.analysis import tables
 from negolab.events import Ended, Rejected, Replied
+from negolab.formats import transcript
 from negolab.ledger import FILE, PICO, Cost, Ledger, Line
 from negolab.llm.endpoint.services import PLAIN_OUTPUT, ending_of
 from tests.conftest import ROOT
 from tests.support.command import negolab
 from tests.support.endpoints import running_endpoint
+from tests.support.host_process import page_text
 
 WHOLE, PART = "93.00", "5"
 """The text of a reply that is whole, and of one that is not, which would be a move all the same."""
@@ -350,3 +355,95 @@ def test_nothing_is_said_of_a_window_that_is_not_known(tmp_path: Path) -> None:
         players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url]
         ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
     assert ran.returncode == 0 and "window" not in ran.stderr
+
+
+# What a batch prints.
+
+
+def test_calls_that_are_billed_and_hold_no_choice_are_in_the_sum(tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 1_000, "completion_tokens": 1_133, "total_tokens": 2_133}
+    with running_endpoint(latency=0.002) as server:
+        server.set(faults={"raw": 1}, raw=json.dumps({"choices": [], "usage": usage}))
+        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url, "--price", "fake=3,0.3,15"]
+        out = ["--out", str(tmp_path / "run"), "--no-cache", "--concurrency", "1"]
+        ran = negolab("batch", "bargaining", *players, "--n", "8", *out)
+        asked = server.counts()["requests"]
+    usd = asked * (1_000 * 3 + 1_133 * 15) / 1e6
+    assert asked % 6 == 0 and asked >= 48, "eight games and what was asked before them, six times each"
+    assert f"no answer    {asked} calls that were paid" in ran.stdout, ran.stdout
+    assert f"tokens       {asked * 1_000:,} in, {asked * 1_133:,} out\ncost         ${usd:,.4f} for" in ran.stdout
+
+
+def test_neither_a_price_nor_a_saving_that_is_not_known_is_nothing(tmp_path: Path) -> None:
+    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    with running_endpoint(latency=0.002) as server:
+        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url]
+        one, two = (
+            negolab("batch", "bargaining", *players, "--n", "2", "--out", str(tmp_path / out), env=env)
+            for out in ("one", "two")
+        )
+        server.set(usage=False)
+        players += ["--price", "fake=1,2"]
+        three = negolab(
+            "batch", "bargaining", *players, "--n", "2", "--seed", "9", "--out", str(tmp_path / "c"), env=env
+        )
+    assert re.search(r"cost +unknown for 8 calls: no price is known", one.stdout), one.stdout
+    assert re.search(r"saved +unknown: 8 answers came from the cache", two.stdout), two.stdout
+    assert "unknown for 8 calls: no tokens are counted" in three.stdout and "no price" not in three.stdout
+    assert "$0.0000" not in one.stdout + three.stdout
+
+
+RAISES = """
+from negolab import Scripted
+
+class Raises(Scripted):
+    deterministic = True
+
+    def act(self, game, seen):
+        raise KeyError("lost")
+"""
+
+
+def test_neither_a_model_nor_a_player_that_raises_is_called_deterministic(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(RAISES)
+    with running_endpoint(latency=0.002) as server:
+        for name in ("mine.py:Raises", "llm:fake"):
+            more = ["--base-url", server.url, "--no-cache"] if name == "llm:fake" else []
+            ran = negolab(
+                "batch", "bargaining", "--a", name, "--b", "linear", "--n", "2", "--out", name[:4], *more, cwd=tmp_path
+            )
+            assert "nothing is drawn" not in ran.stdout and "known exactly" not in ran.stdout, ran.stdout
+    scripts = ["--a", "time", "--b", "linear", "--n", "2", "--out", "scripts"]
+    assert "nothing is drawn" in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
+
+
+def test_a_smaller_number_of_games_than_the_folder_holds_is_told(tmp_path: Path) -> None:
+    command = ["batch", "trading", "--a", "random-legal", "--b", "random-legal", "--out", str(tmp_path / "run")]
+    assert "more than" not in negolab(*command, "--n", "4").stderr
+    ran = negolab(*command, "--n", "2")
+    assert "the folder holds 4 games, more than --n 2: the numbers above are of all" in ran.stderr
+
+
+# What a record says of a model.
+
+
+def test_persona_settings_and_label_stand_where_a_match_is_shown_and_a_refused_parameter_nowhere(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tough.txt").write_text("You never give in.")
+    settings = f"temperature=0.5,top_p=0.9,label=mine,history=last:2,persona={tmp_path / 'tough.txt'}"
+    with running_endpoint(latency=0.002, refuses=["temperature"]) as server:
+        players = ["--a", f"llm:fake,{settings}", "--b", "linear", "--base-url", server.url]
+        ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
+    assert "fake takes no temperature: it is left out" in ran.stderr
+    (record,) = nl.read(tmp_path / "run")
+    assert record.header.notes["models"]["A"]["parameters"] == {"top_p": 0.9, "max_tokens": 1000}
+    shown = "mine, persona tough.txt (7a7d25e6), form=free, chat=True, history=last:2, max_tokens=1000, top_p=0.9"
+    (row,) = tables.matches(tmp_path / "run").to_dict("records")
+    assert row["settings_a"] == shown and pandas.isna(row["settings_b"])
+    assert shown in transcript.export(record, "markdown").replace("\\", "")
+    assert f"A: {shown}" in page_text(Replay(record, out=tmp_path))
+    sent = [event.reply.usage["sent"] for event in record.events if isinstance(event, Replied) and event.reply.usage]
+    assert sent and all(each == {"top_p": 0.9, "max_tokens": 1000} for each in sent)
+    (fields,) = {json.dumps(sorted(call["request"])) for call in exported(tmp_path / "run", dict(os.environ))}
+    assert json.loads(fields) == ["max_tokens", "messages", "model", "top_p"]

@@ -162,6 +162,15 @@ def test_a_model_that_an_answer_says_is_unknown_is_to_be_looked_at_and_not_the_a
         parse_completion(b'{"error": {"code": 404, "message": "no such model here"}}')
 
 
+def test_a_reason_to_stop_that_is_not_known_is_named_once() -> None:
+    told: list[str] = []
+    model = ParameterCompatibility("small", told.append)
+    for reason in ("because", "because", "tired"):
+        model.note_reason(reason)
+    line = "small ends answers for a reason that is not known, {!r}: it is asked again"
+    assert told == [line.format("because"), line.format("tired")]
+
+
 def test_a_prompt_that_grows_and_counts_no_more_tokens_is_told_once() -> None:
     told: list[str] = []
     model = ParameterCompatibility("small", told.append)

@@ -290,6 +290,23 @@ def test_an_answer_that_is_not_whole_is_no_move_and_no_forfeit(finish: str, game
     assert not any(isinstance(event, Replied | Rejected | Forfeited) for event in match.events)
 
 
+@pytest.mark.parametrize(
+    ("setting", "sent", "says"),
+    [
+        ("form=free", {"max_tokens": 16_000}, "cut at 16,000 tokens"),
+        ("max_tokens=300", {"max_completion_tokens": 300}, "cut at 300 tokens"),
+        ("reasoning_effort=low", {}, "it was cut (length)"),
+    ],
+)
+def test_an_answer_is_said_to_be_cut_at_what_its_own_call_was_sent(
+    setting: str, sent: dict[str, int], says: str
+) -> None:
+    with pytest.raises(NoAnswer) as cut:
+        replied(answer("I offer $5", "length", sent={**sent, "temperature": 1}), setting)
+    assert says in str(cut.value)
+    assert cut.value.tokens == (300 if "300" in setting else None), "advice is about a limit that the user set"
+
+
 def test_a_note_holds_the_parameters_that_were_sent_and_a_reply_its_own() -> None:
     sitting = model(
         "llm:x,temperature=0.5,label=tough,history=last:2", script=[answer("60", sent={"max_tokens": 4000})]
