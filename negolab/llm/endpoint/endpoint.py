@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache as cached
 from functools import partial
@@ -175,12 +175,11 @@ class RetryingCall:
 
     async def _attempt(self) -> Answer:
         await self._wait(self._queue.acquire(self._queued_call))
-        try:
-            return await self._send_within_budget()
-        finally:
-            self._queue.release(self._queued_call)
+        with ExitStack() as slot:
+            slot.callback(self._queue.release, self._queued_call)
+            return await self._send_within_budget(slot)
 
-    async def _send_within_budget(self) -> Answer:
+    async def _send_within_budget(self, slot: ExitStack) -> Answer:
         """Send once, with a part of the budget reserved before, and note in the ledger what that took."""
         budget, call = self._policy.budget, self._call
         reservation = await self._wait(budget.reserve(call.model, self._estimate(), call.repetition))
@@ -188,6 +187,7 @@ class RetryingCall:
         finish = "dropped"
         try:
             answer = await self._send()
+            slot.close()  # the next call need not wait until this answer is kept
             took, finish = self._took(answer), answer.finish
             return await self._keep(self._with_lost(answer, took))
         except AttemptFailed as error:
