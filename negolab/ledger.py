@@ -124,10 +124,10 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Ledger:
-    """The account of a run.
+    """The account of a run, or of all that the host of a database lets models do.
 
     Args:
-        folder: The run's folder, where the file is (None: kept in memory alone).
+        file: The file (None: kept in memory alone).
         opening: Returns what was paid before there was a file.
 
     Raises:
@@ -141,13 +141,13 @@ class Ledger:
         games: What each match took.
     """
 
-    def __init__(self, folder: Path | None = None, opening: Callable[[], Cost] = Cost) -> None:
+    def __init__(self, file: Path | None = None, opening: Callable[[], Cost] = Cost) -> None:
         self.total = self.presumed = NOTHING
         self.largest: dict[str, Cost] = {}
         self.games: defaultdict[str, Cost] = defaultdict(Cost)
         self._flying: dict[int, Line] = {}
         self._last = 0
-        self._file = None if folder is None else folder / FILE
+        self._file = file
         self._out: int | None = None
         self._lock = threading.Lock()
         self._synced = time.monotonic()

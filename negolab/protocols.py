@@ -69,6 +69,9 @@ class Scripted:
     """True if it draws nothing at random: the same observations, the same actions, whatever the seed. Games between two
     such players on one deal are copies, and statistics count them once."""
 
+    amount_parameters: ClassVar[tuple[str, ...]] = ()
+    """Parameters in the game's unit, which people read in a larger one: a run says what they mean."""
+
     def check(self, game: Any) -> None:
         """Raise `ValueError` if it cannot play this game; the game must not be kept."""
 

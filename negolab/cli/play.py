@@ -195,12 +195,13 @@ def _describe(game: AnyGame) -> None:
     print(f"{name}: {_first_line(module.__doc__)}\n\npresets (the first is the default)")
     for preset in catalog.presets(module):
         print(f"  {preset}{_explained(notes.get(preset))}")
-    print(f"\nparameters (default{'; amounts in cents' if game.unit == 'cents' else ''})")
+    unit = "amounts in cents" if game.unit == "cents" else ""
+    print(f"\nparameters (default{unit and f'; {unit}'})")
     for parameter, value in catalog.parameters(game).items():
         print(f"  {parameter} = {value!r}{_explained(meanings.get(parameter))}")
     if lines := readings(name):
         print(f"\n{'replies':62}{'reading = fair':36}reading = literal", *lines, sep="\n  ")
-    print(f"\nplayers{' (amounts in cents)' if game.unit == 'cents' else ''}")
+    print(f"\nplayers{unit and f' ({unit})'}")
     for name, cls in sorted(list_players(game).items()):
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")
         print(f"  {name}{f' ({params})' if params else ''}{_explained(_first_line(cls.__doc__))}")

@@ -84,6 +84,11 @@ class Chat:
                 state = self._previous
             self._previous = state
             self._state = self._next(told, ask, state)
+        return self.messages
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        """The messages that ask for an answer."""
         settled = self._state.settled
         if self._last is not None:
             settled = settled[: self._opening] + settled[self._opening :][-2 * self._last :]

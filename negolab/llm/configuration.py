@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from negolab.ledger import NOTHING, Cost, Ledger
+from negolab.ledger import FILE, NOTHING, Cost, Ledger
 from negolab.llm.endpoint import keys as api_keys
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.policy import Limits
@@ -51,7 +51,7 @@ def open_models(
     cache = None if file is None else Cache(file, run=run)
     if cache is not None:
         resources.callback(cache.close)
-    ledger = Ledger(folder, lambda: _paid_before(folder).max_with(cache.paid() if cache else NOTHING))
+    ledger = Ledger(folder / FILE, lambda: _paid_before(folder).max_with(cache.paid() if cache else NOTHING))
     resources.callback(ledger.close)
     url = configuration.base_url
     address = {} if url is None else {api_keys.URL_NAMES[0]: api_keys.base_url(url, {})}

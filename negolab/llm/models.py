@@ -86,6 +86,10 @@ class Models:
                 f"name another service by --base-url or ${api_keys.URL_NAMES[0]}"
             )
 
+    def notify(self, line: str) -> None:
+        """Log a line and show it to whoever watches the run."""
+        self._policy.notify(line)
+
     def check(self, model: str) -> None:
         """Raise ValueError before the first call if the budget cannot be kept with this model."""
         self._policy.check(model)

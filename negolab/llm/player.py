@@ -13,6 +13,7 @@ from negolab.llm.chat import Chat
 from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
 from negolab.llm.endpoint.compatibility import REPETITION, has_bound, max_output_tokens
 from negolab.llm.endpoint.errors import NoAnswer, NoLegalMove, one_line
+from negolab.llm.endpoint.policy import BYTES_PER_TOKEN
 from negolab.llm.endpoint.services import PLAIN_OUTPUT, Ending, ending_of, model_traits
 from negolab.llm.output_modes import (
     ExtractedText,
@@ -104,6 +105,13 @@ class LLM:
         """Take over a seat in a running match: all that the seat saw and said becomes this player's chat."""
         self._chat = self._new_chat()
         self._chat.recall(view, self._mode.model_text)
+
+    def estimate_tokens(self, view: SeatRecord) -> int:
+        """Estimate the tokens of the last prompt of a match, as this player would have had it, and of its answer."""
+        chat = self._new_chat()
+        chat.recall(view, self._mode.model_text)
+        size = sum(len(message.content.encode()) for message in chat.messages)
+        return size // BYTES_PER_TOKEN + (max_output_tokens(self._used) or 0)
 
     async def reply(self, told: AnyGame, ask: Ask) -> Reply | Malformed:
         """Ask the model for its next message.

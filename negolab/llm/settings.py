@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import re
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
 from negolab._internal.files import read_bytes
-from negolab._internal.validation import explain_validation_error, parse_value, suggest
+from negolab._internal.validation import Count, Share, check_fields, explain_validation_error, parse_value, suggest
 from negolab.llm.endpoint.compatibility import RESERVED
 from negolab.llm.endpoint.keys import base_url
 
@@ -47,9 +47,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """
 
     model: str
-    temperature: float | None = None
-    top_p: float | None = None
-    max_tokens: int | None = None
+    temperature: Annotated[float, msgspec.Meta(ge=0, le=2)] | None = None
+    top_p: Share | None = None
+    max_tokens: Count | None = None
     seed: int | None = None
     reasoning_effort: str | None = None
     form: Form = "free"
@@ -65,9 +65,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def __post_init__(self) -> None:
         _check("model", self.model, bool(self.model.strip()), "the name of a model, as in llm:MODEL")
-        _check("temperature", self.temperature, _within(self.temperature, 0, 2), "from 0 to 2")
-        _check("top_p", self.top_p, _within(self.top_p, 0, 1), "from 0 to 1")
-        _check("max_tokens", self.max_tokens, self.max_tokens is None or self.max_tokens >= 1, "at least 1")
+        check_fields(self)
         last = self.last_exchanges
         _check("history", self.history, (self.history is None) == (last is None), "such as last:6")
         if last is not None and not self.chat:
@@ -127,10 +125,6 @@ def _collect_extra(values: dict[str, Any]) -> dict[str, Any]:
 def _check(name: str, value: object, is_valid: bool, must: str) -> None:
     if not is_valid:
         raise ValueError(f"{_ERROR_PREFIX.format(name)} must be {must}, not {value!r}")
-
-
-def _within(value: float | None, low: float, high: float) -> bool:
-    return value is None or low <= value <= high
 
 
 def _is_variable_name(text: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, get_type_hints
 
 from negolab._internal.validation import convert_value, suggest
@@ -29,6 +29,7 @@ class PlayerFactory:
         deterministic: True if it draws nothing at random.
         is_async: True if its `reply` is a coroutine function.
         is_model: True for a language model.
+        amounts: Those among its parameters in words, such as "price is $52.50".
         facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them.
     """
 
@@ -38,6 +39,7 @@ class PlayerFactory:
     deterministic: bool
     is_async: bool
     is_model: bool = False
+    amounts: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     _create: Callable[[int | None, str, EndpointProvider | None], Any]
 
@@ -74,7 +76,8 @@ def class_factory(
     Raises:
         ValueError: A parameter does not exist or has the wrong type, it is no player, or it cannot play the game.
     """
-    converted, takes_seed = _bind(name, make, params)
+    amounts = dict.fromkeys(getattr(make, "amount_parameters", ()), f" ({game.unit})")
+    converted, takes_seed = _bind(name, make, params, amounts)
     shown = ":".join(filter(None, (name, format_settings({k: v for k, v in params.items() if k != "seed"}))))
 
     def create(seed: int | None, match: str, models: EndpointProvider | None) -> Any:
@@ -90,11 +93,18 @@ def class_factory(
         if not facts and isinstance(error, ValueError):
             raise
         raise ValueError(f"player {name!r} cannot be made: {describe_failure(error)}") from error
-    return _factory(name, spec or shown, origin, probe, game, facts, create)
+    given = {param: value for param, value in converted.items() if param in amounts and value is not None}
+    told = [f"{param} is {game.format_payoff(value)}" for param, value in given.items()]
+    return replace(_factory(name, spec or shown, origin, probe, game, facts, create), amounts=", ".join(told))
 
 
-def _bind(name: str, make: PlayerClass, params: Mapping[str, Any]) -> tuple[dict[str, Any], bool]:
-    """Convert a player's parameters; return them, and True if it takes a seed that they do not hold."""
+def _bind(
+    name: str, make: PlayerClass, params: Mapping[str, Any], units: Mapping[str, str]
+) -> tuple[dict[str, Any], bool]:
+    """Convert a player's parameters; return them, and True if it takes a seed that they do not hold.
+
+    `units` are shown behind the names of parameters.
+    """
     try:
         signature = inspect.signature(make)
         declared = getattr(make, "__init__") if isinstance(make, type) else make  # noqa: B009
@@ -111,7 +121,7 @@ def _bind(name: str, make: PlayerClass, params: Mapping[str, Any]) -> tuple[dict
     except TypeError as error:
         raise ValueError(f"player {name!r}: {error}") from None
     converted = {
-        param: convert_value(value, hints.get(param, Any), param, "parameter {} of the player")
+        param: convert_value(value, hints.get(param, Any), param, f"parameter {{}}{units.get(param, '')} of the player")
         for param, value in params.items()
     }
     return converted, "seed" in accepted and "seed" not in params
@@ -180,6 +190,7 @@ def model_factory(settings: Settings, given: Mapping[str, Any], strategy: Player
         deterministic=False,
         is_async=True,
         is_model=True,
+        amounts="" if strategy is None else strategy.amounts,
         facts={} if strategy is None else strategy.facts,
         _create=create,
     )

@@ -36,13 +36,6 @@ class UnusableAnswers(RunFailed):
     """Too many answers of a model could not be read, so that rules would play in its place."""
 
 
-def check_limit(unusable: float) -> float:
-    """Return the limit if it is a share from 0 to 1; else raise ValueError."""
-    if not 0 <= unusable <= 1:
-        raise ValueError(f"unusable must be a share from 0 to 1, such as 0.5, not {unusable!r}")
-    return float(unusable)
-
-
 class AnswerCounter:
     """Count the answers of each model player, and stop the run if too many of them cannot be used.
 
@@ -53,7 +46,7 @@ class AnswerCounter:
     """
 
     def __init__(self, limit: float = MAX_UNUSABLE) -> None:
-        self.limit = check_limit(limit)
+        self.limit = limit
         self._answers: Counter[str] = Counter()
         self._causes: dict[str, Counter[Cause]] = defaultdict(Counter)
 

@@ -1,17 +1,46 @@
-"""One real call to a model before the first game, so that a wrong set-up is told before anything is recorded."""
+"""One real call to a model before the first game, so that a wrong set-up is told before anything is recorded, and what
+its prompts need of its context window."""
 
 from __future__ import annotations
 
-from negolab.game import Ask, Seat, other
+import asyncio
+
+from negolab.catalog import AnyGame
+from negolab.game import SEATS, Ask, Seat, other
 from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.models import Models
 from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.protocols import Scripted
-from negolab.runs.driver import submit_reply
+from negolab.runs.driver import play, submit_reply
 
 MAX_MOVES = 20
 """Moves of the other side after which a seat is taken to be never asked."""
+RANDOM = "random-legal"
+GAMES = 10
+"""Games played at random from whose prompts the longest is estimated."""
+LISTING_SECONDS = 3.0
+"""Time in which an endpoint may list its models."""
+
+
+async def tell_longest_prompt(models: Models, game: AnyGame, seat: Seat, model: LLM) -> None:
+    """Say how long a prompt can get if the endpoint says how long it may be."""
+    settings = model.settings
+    try:
+        async with asyncio.timeout(LISTING_SECONDS):
+            listed = await models.endpoint(settings.base_url, settings.key).list_models()
+        if (window := listed.get(settings.model)) is None:
+            return
+        matches = (play(Match(game, seed=seed), dict.fromkeys(SEATS, RANDOM)) for seed in range(GAMES))
+        tokens = max(model.estimate_tokens(match.record().seen_by(seat)) for match in matches)
+    except Exception:  # of the endpoint, the game or its players: the first call and the games tell it
+        return
+    remedy = "" if tokens <= window else ": longer games fail; history=last:6 sends less"
+    models.notify(
+        f"{settings.model}: a prompt and its answer take up to about {tokens:,} tokens, as estimated from {GAMES} "
+        f"random games, and its context window is {window:,}{remedy}"
+    )
 
 
 async def ask_once(match: Match, seat: Seat, model: LLM) -> None:
@@ -38,7 +67,7 @@ async def ask_once(match: Match, seat: Seat, model: LLM) -> None:
 
 def _first_ask(match: Match, seat: Seat) -> Ask | None:
     """Play up to the first time that a seat is asked; None if it never is."""
-    opponent = player("random-legal", match.game, seed=0)
+    opponent = player(RANDOM, match.game, seed=0)
     assert isinstance(opponent, Scripted)
     for _ in range(MAX_MOVES):
         asks = match.pending()

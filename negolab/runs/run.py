@@ -16,6 +16,7 @@ from typing import Any, get_args
 import msgspec
 from typing_extensions import override
 
+from negolab._internal.validation import Count, Positive, Share, check_fields
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
@@ -28,14 +29,14 @@ from negolab.match import Match
 from negolab.players.factory import PlayerFactory
 from negolab.protocols import Player
 from negolab.record import Record
-from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter, check_limit
+from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
 from negolab.runs.driver import aplay, seat_players
 from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing, Plan
-from negolab.runs.preflight import ask_once
+from negolab.runs.preflight import ask_once, tell_longest_prompt
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
-from negolab.runs.timer import MatchTimers, check_game_seconds
+from negolab.runs.timer import MatchTimers
 from negolab.runs.workers import Played, WorkerPool, count_workers, make_setup, why_one_process
 from negolab.store import MAX_LINE, REDRAW, STOPPED, Store, iter_records
 
@@ -99,19 +100,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
         ValueError: A value is out of its range.
     """
 
-    at_once: int | None = None
-    workers: int | None = None
-    game_seconds: float | None = None
+    at_once: Count | None = None
+    workers: Count | None = None
+    game_seconds: Positive | None = None
     retry: frozenset[str] = frozenset()
-    unusable: float = MAX_UNUSABLE
+    unusable: Share = MAX_UNUSABLE
     trust: bool = False
 
     def __post_init__(self) -> None:
-        for name, of in (("at_once", "games"), ("workers", "processes")):
-            if (value := getattr(self, name)) is not None and (type(value) is not int or value < 1):
-                raise ValueError(f"{name} must be a whole number of {of} above 0, not {value!r}")
-        check_game_seconds(self.game_seconds)
-        check_limit(self.unusable)
+        check_fields(self)
         if unknown := self.retry - set(get_args(StopReason)):
             raise ValueError(f"retry names {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
 
@@ -271,6 +268,8 @@ class Run:
     async def play(self) -> Progress:
         """Play the missing games and return the final progress; RunFailed if no game can go on."""
         self._started_at = time.monotonic()
+        if told := [f"{each.name}: {each.amounts}" for each in self.players.values() if each.amounts]:
+            self.set_message("; ".join(told))
         try:
             async with self._closing:
                 if self.models is not None:
@@ -359,7 +358,7 @@ class Run:
         """Play `at_once` games at the same time, after a preflight call to each model."""
         if (first := next(missing, None)) is None:
             return
-        preflight = [asyncio.create_task(call) for call in self._preflight(first)]
+        preflight = [asyncio.create_task(call) for call in await self._preflight(first)]
         self._workers = [*preflight]
         try:
             if preflight:
@@ -381,15 +380,17 @@ class Run:
                 worker.cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    def _preflight(self, pairing: Pairing) -> Iterator[Coroutine[Any, Any, None]]:
-        """Yield a call to each model that raises RunFailed for a wrong set-up; a sweep's broker sees to its own."""
-        if not isinstance(self.models, Models) or self.models.via_broker or self._phase != "playing":
-            return
-        seats = {name: seat for seat, name in reversed(pairing.players.items())}
-        for seat in seats.values():
+    async def _preflight(self, pairing: Pairing) -> list[Coroutine[Any, Any, None]]:
+        """Return a call to each model that raises RunFailed for a wrong set-up; a sweep's broker sees to its own."""
+        if not isinstance(self.models, Models) or self.models.via_broker:
+            return []
+        asked: list[tuple[Match, Seat, LLM]] = []
+        for seat in {name: seat for seat, name in reversed(pairing.players.items())}.values():
             match = self._deal(pairing)
             if isinstance(model := self._seat(match)[seat], LLM):
-                yield ask_once(match, seat, model)
+                await tell_longest_prompt(self.models, self.game, seat, model)
+                asked.append((match, seat, model))
+        return [ask_once(*each) for each in asked] if self._phase == "playing" else []
 
     async def _work(self, missing: Iterator[Pairing], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
         """Play one game after the other, once `preflight` is over, until none is left or no more may start."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from typing_extensions import override
 
+from negolab.ledger import Ledger
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.endpoint.keys import DEFAULT_KEY, URL_NAMES, base_url, read_key
 from negolab.llm.endpoint.prices import Prices
@@ -111,7 +112,7 @@ class KnownEndpoints:
         why = ""
         try:
             async with asyncio.timeout(LISTED_WITHIN):
-                names = await self.endpoint(address.url, address.key).list_models()
+                names = list(await self.endpoint(address.url, address.key).list_models())
         except TimeoutError:
             why = f"{address.url} does not answer"
         except (RunFailed, ValueError) as error:
@@ -144,15 +145,16 @@ class HostConfig(msgspec.Struct, frozen=True):
         """Encode as a line of JSON."""
         return msgspec.json.encode(self) + b"\n"
 
-    def models(self) -> KnownEndpoints:
-        """Make the provider of the configured endpoints."""
+    def models(self, ledger: Ledger | None = None) -> KnownEndpoints:
+        """Make the provider of the configured endpoints; `ledger` has what counts towards their budget (None: a new
+        one, in memory)."""
         if not self.endpoints:
             return NONE
         from negolab.llm.endpoint.budget import Budget
         from negolab.llm.models import Models
 
-        cap = None if self.budget is None else Budget(usd=self.budget)
-        return KnownEndpoints(self.endpoints, Models(budget=cap, keys=self.keys, prices=Prices.parse(self.prices)))
+        budget = Budget(usd=self.budget, ledger=ledger)
+        return KnownEndpoints(self.endpoints, Models(budget=budget, keys=self.keys, prices=Prices.parse(self.prices)))
 
 
 def read_host_config(line: bytes) -> HostConfig:

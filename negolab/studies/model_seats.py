@@ -85,14 +85,19 @@ class Fallback(msgspec.Struct, frozen=True):
     reason: str
 
 
+def spent(replies: Iterable[Replied]) -> Cost:
+    """Return what replies of models took."""
+    return reduce(Cost.plus, (Cost.of_reply(reply.reply) for reply in replies), Cost())
+
+
 def describe_use(replies: Sequence[Replied], budget: Cap) -> str:
     """Describe the use of models in a study, such as "models: n = 3 answers, 5,012 tokens, $0.12 of $20.00"."""
-    spent = reduce(Cost.plus, (Cost.of_reply(reply.reply) for reply in replies), Cost())
-    unpriced = spent.unpriced + spent.uncounted
+    took = spent(replies)
+    unpriced = took.unpriced + took.uncounted
     of_tokens = "" if budget.tokens is None else f" of {budget.tokens:,}"
     of_usd = "" if budget.usd is None else f" of ${budget.usd:.2f}"
     price = f", the price of {unpriced} is unknown" if unpriced else ""
-    return f"models: n = {len(replies)} answers, {spent.tokens:,}{of_tokens} tokens, ${spent.usd:.2f}{of_usd}{price}"
+    return f"models: n = {len(replies)} answers, {took.tokens:,}{of_tokens} tokens, ${took.usd:.2f}{of_usd}{price}"
 
 
 class ModelBudget:

@@ -25,6 +25,7 @@ from negolab import catalog
 from negolab._internal import clock
 from negolab.catalog import AnyGame
 from negolab.game import Seat
+from negolab.ledger import FILE, Ledger
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.prices import Prices
 from negolab.llm.models import Models
@@ -38,6 +39,7 @@ from negolab.studies.database import Database
 from negolab.studies.database.base import DatabaseInUse
 from negolab.studies.database.connection import DatabaseOutage, database_name, database_url, describe_error
 from negolab.studies.host_config import HostConfig, KnownEndpoints, read_host_config
+from negolab.studies.model_seats import spent
 from negolab.studies.routes import Switch, admin_app, away_app, seats_app
 from negolab.studies.service import StudyService
 from negolab.studies.study_config import Study
@@ -258,25 +260,36 @@ def _builder(args: argparse.Namespace, config: HostConfig) -> Callable[[Database
     Raises:
         ValueError: The study needs a model that is not known here, or whose price is not.
     """
-    models = config.models()
     store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
     study = None if args.study is None else read_study(args.study, at=args.study_at)
     if study is not None:
         if args.trial is not None:
             study = browsers_study(study, with_models=args.trial == "models")
-        reach(study, models)
+        reach(study, config.models())
         check_prices(study, config)
-    is_noted = False
+    models: KnownEndpoints | None = None
 
     def build(database: Database) -> Services:
-        nonlocal is_noted
-        if study is not None and not is_noted:
-            _note_code(database, study, args.trust)
-            is_noted = True  # after an outage the code is still the one that was imported
+        nonlocal models
+        if models is None:  # after an outage the code is still the one that was imported, and the ledger open
+            if study is not None:
+                _note_code(database, study, args.trust)
+            models = config.models(_open_ledger(database, study, args.out) if config.endpoints else None)
         service = None if study is None else StudyService(database, study, models.for_study())
         return Services(database, service, AdminService(database, service, store=store, models=models))
 
     return build
+
+
+def _open_ledger(database: Database, study: Study | None, out: Path | None) -> Ledger:
+    """Open the account of what models took, beside the records, so that a restart gives no budget a second time.
+
+    Where it is not yet there, what the database holds of models' replies counts.
+    """
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
+    file = None if out is None else out / f"{database.id}.{FILE}"
+    return Ledger(file, lambda: spent(database.model_replies(None if study is None else study.name)))
 
 
 def _note_code(database: Database, study: Study, trust: bool) -> None:

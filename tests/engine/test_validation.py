@@ -159,8 +159,8 @@ def test_a_parameter_of_a_player_says_what_fits() -> None:
     ("given", "said"),
     [
         ({"form": "odd"}, "parameter form of a model player must be one of free, schema, not 'odd'"),
-        ({"temperature": "hot"}, "parameter temperature of a model player must be a number, not 'hot'"),
-        ({"temperature": 9}, "parameter temperature of a model player must be from 0 to 2, not 9.0"),
+        ({"temperature": "hot"}, "parameter temperature of a model player must be a number from 0 to 2, not 'hot'"),
+        ({"temperature": 9}, "parameter temperature of a model player must be a number from 0 to 2, not 9"),
         ({"talk": "maybe"}, "parameter talk of a model player must be true or false, not 'maybe'"),
     ],
 )

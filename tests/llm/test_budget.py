@@ -154,7 +154,9 @@ def test_a_price_that_is_none_is_refused(text: str) -> None:
 
 def test_a_budget_in_money_wants_a_price() -> None:
     in_money = CallPolicy(Limits(), Prices(), Budget(usd=1), None)
-    with pytest.raises(ValueError, match=r"the price of local, .* --price local=0\.15,0\.60"):
+    with pytest.raises(
+        ValueError, match=r"the price of local, .* --price local=0\.15,0\.60 .* in a plan under \[models\]: prices"
+    ):
         in_money.check("local")
     in_money.check("gpt-4o")
     CallPolicy(Limits(), Prices(), Budget(tokens=1), None).check("local")
@@ -239,7 +241,7 @@ def killed(folder: Path, calls: int, flying: int = 0, took: Cost = Cost(PICO // 
     """A budget after some calls, of which some are in flight when its process is killed."""
 
     async def spend() -> Budget:
-        budget = Budget(usd=5, ledger=Ledger(folder))
+        budget = Budget(usd=5, ledger=Ledger(folder / FILE))
         estimate = Cost(PICO // 100, 500)
         for _ in range(calls):
             budget.settle(await budget.reserve("m", estimate, ("game", "A", 0, 0)), took)
@@ -252,7 +254,7 @@ def killed(folder: Path, calls: int, flying: int = 0, took: Cost = Cost(PICO // 
 
 def test_what_was_spent_outlives_a_kill_to_the_last_token(tmp_path: Path) -> None:
     killed(tmp_path, 30)
-    after = Budget(usd=1, ledger=Ledger(tmp_path))
+    after = Budget(usd=1, ledger=Ledger(tmp_path / FILE))
     assert (after.spent.usd, after.spent.tokens) == (0.15, 3000)
     assert after.ledger.games["game"].usd == 0.15
     assert paid(tmp_path) == after.ledger.total
@@ -262,7 +264,7 @@ def test_a_kill_counts_each_call_in_flight_once_as_the_dearest_of_its_model(tmp_
     took = Cost(PICO // 10_000, 50)
     for kill in range(1, 4):
         killed(tmp_path, 200, 100, took)
-        after = Budget(usd=5, ledger=Ledger(tmp_path))
+        after = Budget(usd=5, ledger=Ledger(tmp_path / FILE))
         assert after.spent.usd == pytest.approx(kill * 300 * 0.0001)
         assert after.ledger.total.usd == pytest.approx(kill * 200 * 0.0001), "what is printed is what is known"
         assert after.ledger.total.uncounted == kill * 100
@@ -270,7 +272,7 @@ def test_a_kill_counts_each_call_in_flight_once_as_the_dearest_of_its_model(tmp_
 
 def test_a_kill_before_the_first_answer_counts_the_estimate(tmp_path: Path) -> None:
     killed(tmp_path, 0, 1)
-    assert Budget(usd=5, ledger=Ledger(tmp_path)).spent.usd == 0.01
+    assert Budget(usd=5, ledger=Ledger(tmp_path / FILE)).spent.usd == 0.01
 
 
 @given(cut=st.integers(0, 2000))
@@ -281,11 +283,11 @@ def test_a_ledger_cut_off_anywhere_is_read_up_to_there_and_goes_on(cut: int) -> 
         data = (folder / FILE).read_bytes()
         (folder / FILE).write_bytes(data[:cut])
         whole = data[:cut].count(b"\n")
-        ledger = Ledger(folder)
+        ledger = Ledger(folder / FILE)
         assert ledger.total.pico == whole // 2 * PICO // 200 and ledger.total.uncounted == whole % 2
         ledger.close()
         assert (folder / FILE).read_bytes().startswith(data[: data[:cut].rfind(b"\n") + 1])
-        assert Ledger(folder).total == ledger.total
+        assert Ledger(folder / FILE).total == ledger.total
 
 
 def test_a_run_of_an_earlier_version_goes_on_with_what_it_had_spent(tmp_path: Path) -> None:
@@ -303,13 +305,13 @@ def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:
         open_models(ModelConfiguration(private=True), tmp_path, "run", [], resources)
     (tmp_path / FILE).write_text("{\n")
     with pytest.raises(ValueError, match=r"calls.ndjson, line 1: does not say what was spent"):
-        Ledger(tmp_path)
+        Ledger(tmp_path / FILE)
 
 
 def test_a_call_that_cannot_be_noted_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write = os.write
     killed(tmp_path, 1)
-    ledger, before = Ledger(tmp_path), (tmp_path / FILE).read_bytes()
+    ledger, before = Ledger(tmp_path / FILE), (tmp_path / FILE).read_bytes()
     monkeypatch.setattr("negolab.ledger.os.write", lambda file, data: write(file, data[:7]))
     with pytest.raises(RunFailed, match=r"calls.ndjson: what is spent cannot be noted: No space left"):
         asyncio.run(Budget(usd=1, ledger=ledger).reserve("m", Cost(1, 1)))

@@ -122,6 +122,17 @@ def test_a_cut_answer_is_never_replayed_to_another_run(tmp_path: Path, finish: s
         assert cache.find(AT, call()) == answer("I offer 52.50", replayed=True)
 
 
+def test_an_answer_that_is_no_move_is_never_replayed_to_another_run(tmp_path: Path) -> None:
+    file, unread = tmp_path / "answers.db", call(is_readable=lambda found: found.text != "Hm.")
+    for run, said in (("first", "Hm."), ("second", "52.50")):
+        with Cache(file, run=run) as cache:
+            assert cache.find(AT, unread) is None
+            keep(cache, (unread, answer(said)))
+            assert cache.find(AT, unread) == answer(said)
+    with Cache(file, run="third") as cache:
+        assert cache.find(AT, unread) == answer("52.50", replayed=True)
+
+
 def test_a_run_that_goes_on_meets_its_own_cut_answer_as_the_fault_it_was(tmp_path: Path) -> None:
     file = tmp_path / "answers.db"
     with Cache(file, run="one") as cache:

@@ -8,26 +8,33 @@ import json
 import os
 import re
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import pandas
 import pytest
 from aiohttp import web
+from negolab_widgets import Replay
 
 import negolab as nl
+from negolab.analysis import tables
 from negolab.events import Ended, Rejected, Replied
+from negolab.formats import transcript
 from negolab.ledger import FILE, PICO, Cost, Ledger, Line
-from negolab.llm.endpoint.services import ending_of
+from negolab.llm.endpoint.services import PLAIN_OUTPUT, ending_of
 from tests.conftest import ROOT
 from tests.support.command import negolab
+from tests.support.endpoints import running_endpoint
+from tests.support.host_process import page_text
 
 WHOLE, PART = "93.00", "5"
 """The text of a reply that is whole, and of one that is not, which would be a move all the same."""
@@ -110,6 +117,8 @@ class Endpoint:
 
     def __init__(self) -> None:
         self.log: list[Given] = []
+        self.whole: Counter[str] = Counter()
+        """How often a request was given an answer with which a call may end, by its canonical JSON."""
         self.holds = False
         self.asked = 0
 
@@ -120,6 +129,7 @@ class Endpoint:
         given = GIVEN[self.asked % len(GIVEN)].filled(asked["max_tokens"])
         self.asked += 1
         self.log.append(given)
+        self.whole[canonical(asked)] += given.ends
         return web.Response(text=json.dumps(given.body), status=given.status, content_type="application/json")
 
     def billed(self) -> Cost:
@@ -157,6 +167,36 @@ def batch_of(url: str, out: Path, n: int, *more: str) -> list[str]:
     return ["batch", "bargaining", *players, "--n", str(n), "--out", str(out), "--concurrency", "4", *more]
 
 
+def canonical(request: dict[str, Any]) -> str:
+    return json.dumps(request, sort_keys=True)
+
+
+class Kept(NamedTuple):
+    """What a cache holds that is whole: how often each request stands in it, and the calls that it answers."""
+
+    requests: Counter[str]
+    calls: set[tuple[Any, ...]]
+
+
+def kept(file: Path) -> Kept:
+    found = Kept(Counter(), set())
+    with closing(sqlite3.connect(file)) as answers:
+        for request, text in answers.execute("SELECT request, answer FROM answers"):
+            asked, answer = json.loads(request), json.loads(text)
+            if ending_of(answer["finish"]) not in ("cut", "unknown"):
+                sent = {"model": asked["model"], "messages": asked["messages"], **answer["sent"]}
+                found.requests[canonical(sent)] += 1
+                found.calls.add(tuple(asked["repetition"]))
+    return found
+
+
+def noted(folder: Path) -> set[tuple[Any, ...]]:
+    """The calls of which the ledger says that a whole answer came."""
+    begun = {line.call: line.of for line in lines_of(folder) if line.took is None}
+    over = [line for line in lines_of(folder) if line.took is not None and not line.took.refused]
+    return {begun[line.call] for line in over if line.finish and ending_of(line.finish) not in ("cut", "unknown")}
+
+
 def lines_of(folder: Path) -> list[Line]:
     return [msgspec.json.decode(line, type=Line) for line in (folder / FILE).read_bytes().splitlines()]
 
@@ -182,11 +222,13 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
         killed.wait()
         endpoint.holds = False
         time.sleep(0.2)
-        asked = endpoint.asked
+        asked, sent, before = endpoint.asked, endpoint.whole.copy(), kept(tmp_path / "answers.db").requests
+        assert before == sent, "all that was answered is kept"
         ran = negolab(*command, env=cache)
+        assert endpoint.whole - sent == kept(tmp_path / "answers.db").requests - before, "and is not asked again"
         assert asked >= 60 and "Traceback" not in ran.stderr, ran.stderr
 
-        billed, ledger = endpoint.billed(), Ledger(out)
+        billed, ledger = endpoint.billed(), Ledger(out / FILE)
         lost = [line for line in lines_of(out) if line.finish == "killed"]
         assert len(lost) <= 4
         assert ledger.total.pico == billed.pico
@@ -198,9 +240,6 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
         assert f"tokens       {billed.input:,} in, {billed.output:,} out" in ran.stdout, ran.stdout
         assert f"cost         ${billed.usd:,.4f} for" in ran.stdout
 
-    begun = {line.call: line.of for line in lines_of(out) if line.took is None}
-    whole = Counter(begun[line.call] for line in lines_of(out) if ending_of(line.finish) == "whole" and line.took)
-    assert whole and max(whole.values()) <= 2, "a reply of no words is asked for again, one that is whole is not"
     records = nl.read(out)
     assert len(records) == 40
     words = {event.reply.text for record in records for event in record.events if isinstance(event, Replied)}
@@ -211,13 +250,44 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
     assert rejected == {"filtered", "refused", "called", "thoughts", "empty"}
 
 
+def exported(out: Path, env: dict[str, str]) -> list[dict[str, Any]]:
+    """The calls of a run, as `negolab calls` prints them."""
+    found = negolab("calls", str(out), env=env)
+    assert found.returncode == 0, found.stderr
+    return [json.loads(line) for line in found.stdout.splitlines()]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
+def test_no_answer_that_was_kept_is_asked_for_again_however_often_the_run_is_killed(tmp_path: Path) -> None:
+    out, cache = tmp_path / "run", tmp_path / "answers.db"
+    env = {**os.environ, "NEGOLAB_CACHE": str(cache)}
+    in_flight, lost = 4, 0
+    with serving() as (endpoint, url):
+        command = batch_of(url, out, 40, "--unusable", "100%")
+        for upto in (40, 90, 150, None):
+            sent, before = endpoint.whole.copy(), kept(cache).requests if cache.exists() else Counter[str]()
+            process = subprocess.Popen(
+                [sys.executable, "-m", "negolab", *command], env=env, cwd=ROOT, stderr=subprocess.DEVNULL
+            )
+            while process.poll() is None and (upto is None or endpoint.asked < upto):
+                time.sleep(0.001)
+            process.kill()  # in the middle of whatever it does
+            assert process.wait() == (0 if upto is None else -signal.SIGKILL)
+            time.sleep(0.2)
+            after = kept(cache)
+            assert noted(out) <= after.calls, "what the ledger calls answered can be found again"
+            asked, found = endpoint.whole - sent, after.requests - before
+            assert not found - asked
+            lost = (asked - found).total()
+            assert lost <= in_flight * (upto is not None), "each whole answer that was given is a new one in the cache"
+    assert len(nl.read(out)) == 40
+
+
 def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> None:
     out, cache = tmp_path / "run", {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
     with serving() as (_, url):
         assert negolab(*batch_of(url, out, 1), env=cache).returncode == 0
-    found = negolab("calls", str(out), env=cache)
-    assert found.returncode == 0, found.stderr
-    calls = [json.loads(line) for line in found.stdout.splitlines()]
+    calls = exported(out, cache)
     (record,) = nl.read(out)
     assert {call["match"] for call in calls} == {record.id} and {call["seat"] for call in calls} == {"A"}
     assert all(re.fullmatch(r"\d+", str(call["turn"])) for call in calls)
@@ -225,3 +295,155 @@ def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> No
     assert first["request"]["model"] == "fake" and first["request"]["temperature"] == 0
     assert first["request"]["max_tokens"] == 1000 and first["answer"]["text"] == WHOLE
     assert first["request"]["messages"][0]["content"]
+
+
+def test_log_probabilities_that_were_asked_for_are_exported_and_no_others(tmp_path: Path) -> None:
+    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    asked = "extra.logprobs=true,extra.top_logprobs=2"
+    with running_endpoint(latency=0.005) as server:
+        for name, settings in (("with", f",{asked}"), ("without", "")):
+            players = ["--a", f"llm:fake{settings}", "--b", "linear", "--base-url", server.url]
+            ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / name), env=env)
+            assert ran.returncode == 0, ran.stderr
+    calls = exported(tmp_path / "with", env)
+    assert calls
+    for call in calls:
+        text = call["answer"]["text"]
+        assert (call["request"]["logprobs"], call["request"]["top_logprobs"]) == (True, 2)
+        tokens = call["answer"]["logprobs"]["content"]
+        assert "".join(token["token"] for token in tokens) == text
+        assert [token["logprob"] for token in tokens] == [-0.125 * at for at in range(len(text))]
+        assert [top["logprob"] for top in tokens[0]["top_logprobs"]] == [-1.0, -2.0]
+    for call in exported(tmp_path / "without", env):
+        assert "logprobs" not in call["request"] and call["answer"].get("logprobs") is None
+
+
+# Prompts and context windows.
+
+
+@pytest.mark.parametrize(
+    ("game", "settings"),
+    [("bargaining", "max_tokens=300"), ("trading", "form=schema"), ("trading", "form=schema,history=last:1")],
+)
+def test_a_run_says_before_its_first_call_how_long_a_prompt_can_get(tmp_path: Path, game: str, settings: str) -> None:
+    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    with running_endpoint(latency=0.005, window=9_000) as server:
+        players = ["--a", f"llm:fake,{settings}", "--b", "random-legal", "--base-url", server.url]
+        ran = negolab("batch", game, *players, "--n", "20", "--out", str(tmp_path / "run"), "--unusable", "1", env=env)
+    first, *others = [line for line in ran.stderr.splitlines() if line.startswith("negolab: ")]
+    said = re.fullmatch(
+        r"negolab: fake: a prompt and its answer take up to about ([\d,]+) tokens, as estimated from 10 random games, "
+        "and its context window is 9,000",
+        first,
+    )
+    assert said is not None and not any("window" in line for line in others), ran.stderr
+    estimate = int(said[1].replace(",", "")) - (300 if "max_tokens" in settings else PLAIN_OUTPUT)
+    sent = max(len(json.dumps(call["request"]["messages"])) for call in exported(tmp_path / "run", env))
+    assert sent / 5 < estimate < sent / 2, "about three characters a token"
+
+
+def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(tmp_path: Path) -> None:
+    with running_endpoint(latency=0.005, window=1_200) as server:
+        players = ["--a", "llm:fake", "--b", "llm:fake,history=last:2", "--base-url", server.url]
+        ran = negolab("batch", "bargaining", *players, "--n", "2", "--out", str(tmp_path / "run"), "--no-cache")
+    line = next(line for line in ran.stderr.splitlines() if "context window" in line)
+    assert line.endswith("its context window is 1,200: longer games fail; history=last:6 sends less")
+
+
+def test_nothing_is_said_of_a_window_that_is_not_known(tmp_path: Path) -> None:
+    with running_endpoint(latency=0.005) as server:
+        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url]
+        ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
+    assert ran.returncode == 0 and "window" not in ran.stderr
+
+
+# What a batch prints.
+
+
+def test_calls_that_are_billed_and_hold_no_choice_are_in_the_sum(tmp_path: Path) -> None:
+    usage = {"prompt_tokens": 1_000, "completion_tokens": 1_133, "total_tokens": 2_133}
+    with running_endpoint(latency=0.002) as server:
+        server.set(faults={"raw": 1}, raw=json.dumps({"choices": [], "usage": usage}))
+        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url, "--price", "fake=3,0.3,15"]
+        out = ["--out", str(tmp_path / "run"), "--no-cache", "--concurrency", "1"]
+        ran = negolab("batch", "bargaining", *players, "--n", "8", *out)
+        asked = server.counts()["requests"]
+    usd = asked * (1_000 * 3 + 1_133 * 15) / 1e6
+    assert asked % 6 == 0 and asked >= 48, "eight games and what was asked before them, six times each"
+    assert f"no answer    {asked} calls that were paid" in ran.stdout, ran.stdout
+    assert f"tokens       {asked * 1_000:,} in, {asked * 1_133:,} out\ncost         ${usd:,.4f} for" in ran.stdout
+
+
+def test_neither_a_price_nor_a_saving_that_is_not_known_is_nothing(tmp_path: Path) -> None:
+    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    with running_endpoint(latency=0.002) as server:
+        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url]
+        one, two = (
+            negolab("batch", "bargaining", *players, "--n", "2", "--out", str(tmp_path / out), env=env)
+            for out in ("one", "two")
+        )
+        server.set(usage=False)
+        players += ["--price", "fake=1,2"]
+        three = negolab(
+            "batch", "bargaining", *players, "--n", "2", "--seed", "9", "--out", str(tmp_path / "c"), env=env
+        )
+    assert re.search(r"cost +unknown for 8 calls: no price is known", one.stdout), one.stdout
+    assert re.search(r"saved +unknown: 8 answers came from the cache", two.stdout), two.stdout
+    assert "unknown for 8 calls: no tokens are counted" in three.stdout and "no price" not in three.stdout
+    assert "$0.0000" not in one.stdout + three.stdout
+
+
+RAISES = """
+from negolab import Scripted
+
+class Raises(Scripted):
+    deterministic = True
+
+    def act(self, game, seen):
+        raise KeyError("lost")
+"""
+
+
+def test_neither_a_model_nor_a_player_that_raises_is_called_deterministic(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(RAISES)
+    with running_endpoint(latency=0.002) as server:
+        for name in ("mine.py:Raises", "llm:fake"):
+            more = ["--base-url", server.url, "--no-cache"] if name == "llm:fake" else []
+            ran = negolab(
+                "batch", "bargaining", "--a", name, "--b", "linear", "--n", "2", "--out", name[:4], *more, cwd=tmp_path
+            )
+            assert "nothing is drawn" not in ran.stdout and "known exactly" not in ran.stdout, ran.stdout
+    scripts = ["--a", "time", "--b", "linear", "--n", "2", "--out", "scripts"]
+    assert "nothing is drawn" in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
+
+
+def test_a_smaller_number_of_games_than_the_folder_holds_is_told(tmp_path: Path) -> None:
+    command = ["batch", "trading", "--a", "random-legal", "--b", "random-legal", "--out", str(tmp_path / "run")]
+    assert "more than" not in negolab(*command, "--n", "4").stderr
+    ran = negolab(*command, "--n", "2")
+    assert "the folder holds 4 games, more than --n 2: the numbers above are of all" in ran.stderr
+
+
+# What a record says of a model.
+
+
+def test_persona_settings_and_label_stand_where_a_match_is_shown_and_a_refused_parameter_nowhere(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "tough.txt").write_text("You never give in.")
+    settings = f"temperature=0.5,top_p=0.9,label=mine,history=last:2,persona={tmp_path / 'tough.txt'}"
+    with running_endpoint(latency=0.002, refuses=["temperature"]) as server:
+        players = ["--a", f"llm:fake,{settings}", "--b", "linear", "--base-url", server.url]
+        ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
+    assert "fake takes no temperature: it is left out" in ran.stderr
+    (record,) = nl.read(tmp_path / "run")
+    assert record.header.notes["models"]["A"]["parameters"] == {"top_p": 0.9, "max_tokens": 1000}
+    shown = "mine, persona tough.txt (7a7d25e6), form=free, chat=True, history=last:2, max_tokens=1000, top_p=0.9"
+    (row,) = tables.matches(tmp_path / "run").to_dict("records")
+    assert row["settings_a"] == shown and pandas.isna(row["settings_b"])
+    assert shown in transcript.export(record, "markdown").replace("\\", "")
+    assert f"A: {shown}" in page_text(Replay(record, out=tmp_path))
+    sent = [event.reply.usage["sent"] for event in record.events if isinstance(event, Replied) and event.reply.usage]
+    assert sent and all(each == {"top_p": 0.9, "max_tokens": 1000} for each in sent)
+    (fields,) = {json.dumps(sorted(call["request"])) for call in exported(tmp_path / "run", dict(os.environ))}
+    assert json.loads(fields) == ["max_tokens", "messages", "model", "top_p"]

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import gc
 import json
 import logging
 import tracemalloc
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
+from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import pytest
 
-from negolab.ledger import PICO, Ledger
+from negolab.ledger import FILE, PICO, Ledger
 from negolab.llm.endpoint import availability, client, policy
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.call import Answer, Call, Usage
@@ -114,7 +116,33 @@ def test_no_text_but_a_refusal_or_a_thought_is_an_answer(server: Server, fields:
 
 
 def test_the_models_of_an_endpoint_are_listed(server: Server) -> None:
-    assert asking(server, lambda endpoint: endpoint.list_models()) == ["fake", "fake-2"]
+    assert asking(server, lambda endpoint: endpoint.list_models()) == {"fake": None, "fake-2": None}
+
+
+@pytest.mark.parametrize(
+    ("said", "window"),
+    [
+        ({"max_model_len": 8192}, 8192),
+        ({"context_length": 131072, "max_context_length": 4096}, 131072),
+        ({"loaded_context_length": 4096, "max_context_length": 131072}, 4096),
+        ({"context_window": 32768}, 32768),
+        ({"max_input_tokens": 200_000}, 200_000),
+        ({"meta": {"n_ctx": 2048, "n_ctx_train": 8192}}, 2048),
+        ({"max_model_len": "8192", "context_length": 0, "context_window": True, "meta": [5]}, None),
+    ],
+)
+def test_a_context_window_is_read_where_a_service_lists_it(
+    server: Server, said: dict[str, Any], window: int | None
+) -> None:
+    server.set(raw=json.dumps({"data": [{"id": "m", **said}]}))
+    assert asking(server, Endpoint.list_models) == {"m": window}
+
+
+@pytest.mark.parametrize("status", [400, 403, 404, 500])
+def test_an_endpoint_that_may_not_list_its_models_is_said_to_list_none(server: Server, status: int) -> None:
+    server.set(raw='{"error": {"message": "You have insufficient permissions."}}', status=status)
+    with pytest.raises(RunFailed, match="insufficient permissions"):
+        asking(server, Endpoint.list_models)
 
 
 # Faults that pass.
@@ -400,6 +428,39 @@ class Shelf:
         self.kept[endpoint, *call.repetition] = answer
 
 
+class LateStore:
+    """A store that notes what the ledger knew when an answer came to it, and then fails or lets the call be dropped."""
+
+    def __init__(self, ledger: Ledger, error: BaseException | None) -> None:
+        self.ledger, self.error = ledger, error
+        self.known: list[int] = []
+
+    def find(self, endpoint: str, call: Call) -> Answer | None:
+        return None
+
+    async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
+        self.known.append(self.ledger.total.answers)
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [None, RunFailed("the disk is full"), asyncio.CancelledError()])
+def test_an_answer_is_kept_before_the_ledger_knows_of_it_and_paid_whatever_comes_then(
+    server: Server, error: BaseException | None
+) -> None:
+    budget = Budget()
+    store = LateStore(budget.ledger, error)
+
+    async def answered(endpoint: Endpoint) -> object:
+        (came,) = await asyncio.gather(endpoint.answer(make_call()), return_exceptions=True)
+        return came
+
+    came = asking(server, answered, budget=budget, cache=store, prices=PRICES)
+    assert type(came) is (Answer if error is None else type(error))
+    assert store.known == [0] and (budget.ledger.total.answers, budget.ledger.total.uncounted) == (1, 0)
+    assert budget.ledger.total.usd == pytest.approx(server.counts()["input"] / 1e5 + server.counts()["output"] / 1e4)
+
+
 def test_a_kept_answer_is_not_asked_for_again_and_costs_nothing(server: Server) -> None:
     shelf = Shelf()
     first = ask(server, cache=shelf, prices=PRICES)
@@ -553,9 +614,25 @@ def test_a_key_that_comes_back_escaped_is_in_no_error_even_where_its_words_are_c
     assert "0123456789" not in str(refused.value)
 
 
+@pytest.mark.parametrize("status", [403, 503])
+@pytest.mark.parametrize("code", [lambda key: key[::-1], lambda key: base64.b64encode(key.encode()).decode()])
+def test_a_key_that_comes_back_in_some_code_is_in_no_ledger_and_no_notice(
+    server: Server, tmp_path: Path, code: Callable[[str], str], status: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(availability, "FIRST_NOTICE", 0.01)
+    server.set(faults={"raw": 1}, raw=json.dumps({"error": {"message": f"No: {code(KEY)}."}}), status=status)
+    told: list[str] = []
+    with pytest.raises((RunFailed, GameFailed)) as failed:
+        budget, limits = Budget(ledger=Ledger(tmp_path / FILE)), Limits(patience=0.5)
+        ask(server, keys={"OPENAI_API_KEY": KEY}, budget=budget, limits=limits, notify=told.append)
+    assert "[key]" in str(failed.value) and (status == 403 or "does not answer ([key])" in told[0])
+    shown = str(failed.value) + str(told) + (tmp_path / FILE).read_text()
+    assert code(KEY)[:9] not in shown and f'"finish":"{"RunFailed" if status == 403 else "Overloaded"}"' in shown
+
+
 def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:
     server.set(raw='{"data": [{"id": "' + SLASHED.replace("/", "\\/") + '"}]}')
-    assert asking(server, Endpoint.list_models, keys={"OPENAI_API_KEY": SLASHED}) == ["[key]"]
+    assert asking(server, Endpoint.list_models, keys={"OPENAI_API_KEY": SLASHED}) == {"[key]": None}
 
 
 # What is read although it is wrong.
@@ -563,7 +640,7 @@ def test_a_key_that_is_listed_as_a_model_is_hidden(server: Server) -> None:
 
 def test_a_bad_name_in_the_list_of_models_hides_no_other(server: Server) -> None:
     server.set(raw='{"data": [{"id": "a"}, {}, 5, null, {"id": 7}, {"id": ""}, {"id": "b\xff"}, {"id": "c\\ud800"}]}')
-    assert asking(server, Endpoint.list_models) == ["a", "b\ufffd", "c\ufffd"]
+    assert list(asking(server, Endpoint.list_models)) == ["a", "b\ufffd", "c\ufffd"]
 
 
 @pytest.mark.parametrize("raw", ["\xff\xfe\xfa", "[]", '{"data": 5}', '{"data": {"id": "a"}}', "[" * 100_000])

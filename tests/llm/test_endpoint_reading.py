@@ -16,7 +16,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from negolab.ledger import LOST, Cost
-from negolab.llm.endpoint.call import Call, Usage
+from negolab.llm.endpoint.call import Call, Message, Usage
 from negolab.llm.endpoint.compatibility import ParameterCompatibility, max_output_tokens
 from negolab.llm.endpoint.completion import parse_completion
 from negolab.llm.endpoint.errors import (
@@ -162,14 +162,24 @@ def test_a_model_that_an_answer_says_is_unknown_is_to_be_looked_at_and_not_the_a
         parse_completion(b'{"error": {"code": 404, "message": "no such model here"}}')
 
 
+def test_a_reason_to_stop_that_is_not_known_is_named_once() -> None:
+    told: list[str] = []
+    model = ParameterCompatibility("small", told.append)
+    for reason in ("because", "because", "tired"):
+        model.note_reason(reason)
+    line = "small ends answers for a reason that is not known, {!r}: it is asked again"
+    assert told == [line.format("because"), line.format("tired")]
+
+
 def test_a_prompt_that_grows_and_counts_no_more_tokens_is_told_once() -> None:
     told: list[str] = []
     model = ParameterCompatibility("small", told.append)
     for size, tokens in ((3_000, 700), (6_000, 1_400), (9_000, 1_400), (12_000, 1_399)):
-        model.note_prompt(Call(model="small", messages=(), params={}, repetition=("m", "A", 0, 0)), size, tokens)
+        messages = (Message("user", size * "x"),)
+        model.note_prompt(Call(model="small", messages=messages, params={}, repetition=("m", "A", 0, 0)), tokens)
     assert told == [
-        "small: a prompt grew by 3,000 bytes and its service counts 1,400 tokens after 1,400: it cuts in silence what "
-        "does not fit its context"
+        "small: a prompt grew by 3,000 characters and its service counts 1,400 tokens after 1,400: it cuts in silence "
+        "what does not fit its context"
     ]
 
 

@@ -89,11 +89,11 @@ def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
         ("lm:x", "unknown player 'lm' .* A language model is named llm:MODEL"),
         ("fiar:0.2", "unknown player 'fiar' .* llm:MODEL"),
         ("llm:x,temprature=1", "no parameter 'temprature': did you mean temperature"),
-        ("llm:x,temperature=hot", "parameter temperature of a model player must be a number, not 'hot'"),
-        ("llm:x,temperature=3", "temperature .* from 0 to 2, not 3.0"),
+        ("llm:x,temperature=hot", "parameter temperature of a model player must be a number from 0 to 2, not 'hot'"),
+        ("llm:x,temperature=3", "temperature .* from 0 to 2, not '3'"),
         ("llm:x,temperature=nan", "temperature .* from 0 to 2"),
         ("llm:x,top_p=2", "top_p"),
-        ("llm:x,max_tokens=0", "max_tokens .* at least 1"),
+        ("llm:x,max_tokens=0", "max_tokens .* from 1 up"),
         ("llm:x,form=json", "parameter form .*'json'"),
         ("llm:x,chat=maybe", "parameter chat"),
         ("llm:x,chat", "'chat' is not of the form name=value"),
@@ -288,6 +288,23 @@ def test_an_answer_that_is_not_whole_is_no_move_and_no_forfeit(finish: str, game
     with pytest.raises(NoAnswer, match=rf"^no answer: .*{finish}\), asked 1 times; it began: I offer \$5$"):
         play(match, {seat: model("llm:x", script=[answer("I offer $5", finish)] * 3, game=loaded) for seat in "AB"})
     assert not any(isinstance(event, Replied | Rejected | Forfeited) for event in match.events)
+
+
+@pytest.mark.parametrize(
+    ("setting", "sent", "says"),
+    [
+        ("form=free", {"max_tokens": 16_000}, "cut at 16,000 tokens"),
+        ("max_tokens=300", {"max_completion_tokens": 300}, "cut at 300 tokens"),
+        ("reasoning_effort=low", {}, "it was cut (length)"),
+    ],
+)
+def test_an_answer_is_said_to_be_cut_at_what_its_own_call_was_sent(
+    setting: str, sent: dict[str, int], says: str
+) -> None:
+    with pytest.raises(NoAnswer) as cut:
+        replied(answer("I offer $5", "length", sent={**sent, "temperature": 1}), setting)
+    assert says in str(cut.value)
+    assert cut.value.tokens == (300 if "300" in setting else None), "advice is about a limit that the user set"
 
 
 def test_a_note_holds_the_parameters_that_were_sent_and_a_reply_its_own() -> None:

@@ -137,5 +137,5 @@ def test_each_model_is_judged_by_itself(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.5, float("nan")])
 def test_a_limit_is_a_share(tmp_path: Path, share: float) -> None:
-    with pytest.raises(ValueError, match="unusable must be a share"):
+    with pytest.raises(ValueError, match="unusable must be a number from 0 to 1"):
         run(tmp_path, Fake(), unusable=share)

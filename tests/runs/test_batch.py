@@ -17,8 +17,10 @@ from typing import Any
 
 import pytest
 
+import negolab as nl
 from negolab import ledger
 from negolab.analysis import summary
+from negolab.players.lookup import resolve
 from negolab.record import Record
 from negolab.store import read
 from negolab.verification import replay_differences
@@ -274,7 +276,7 @@ def test_a_model_that_is_always_cut_ends_the_batch_with_status_3_and_has_no_payo
         (["--a", "llm:x,model=y", "--b", "time"], "model is given twice"),
         (["--a", "llm:x", "--b", "time", "--budget", "5"], "a budget in money needs the price of x"),
         (["--a", "time", "--b", "time", "--retry", "lost"], "--retry names failed, timeout or both"),
-        (["--a", "time", "--b", "time", "--game-seconds", "0"], "seconds above 0"),
+        (["--a", "time", "--b", "time", "--game-seconds", "0"], "seconds must be a number above 0"),
         (["--a", "llm:x", "--b", "time", "--on-stop", "wait"], "is not one of"),
     ],
 )
@@ -287,3 +289,19 @@ def test_a_mistake_is_answered_in_one_line(tmp_path: Path, more: list[str], said
 def test_the_command_of_strategies_loads_nothing_of_models() -> None:
     code = "import sys, negolab.cli; print([m for m in ('openai', 'aiohttp') if m in sys.modules])"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "[]"
+
+
+def test_a_run_says_what_an_amount_in_the_name_of_a_player_means(tmp_path: Path) -> None:
+    players = ["--a", "fixed:price=60", "--b", "time:start=100,reserve=6000", "--n", "2"]
+    ran = negolab("batch", "bargaining", *players, "--out", str(tmp_path / "run"))
+    assert ran.stderr.startswith(
+        "negolab: fixed:price=60: price is $0.60; time:start=100,reserve=6000: start is $1.00, reserve is $60.00\n"
+    )
+    (paid,) = {record.outcome.payoffs["A"] for record in nl.read(tmp_path / "run")}
+    assert paid == 60 - 4000, "cents, as ever"
+    wrong = negolab("batch", "bargaining", "--a", "fixed:price=60.50", "--b", "linear", "--out", str(tmp_path / "b"))
+    assert wrong.stderr == "negolab: parameter price (cents) of the player must be a whole number, not 60.5\n"
+    assert "\nplayers (amounts in cents)\n" in negolab("games", "bargaining").stdout
+    game = nl.load("bargaining")
+    assert resolve("llm:any,strategy=fixed:price=60", game).amounts == "price is $0.60"
+    assert resolve("linear", game).amounts == resolve("fixed:price=null", game).amounts == ""

@@ -621,7 +621,7 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
     make = partial(run, tmp_path, Fake())
     with pytest.raises(ValueError, match="at_once must be"):
         make(at_once=0)
-    with pytest.raises(ValueError, match="time limit of a game"):
+    with pytest.raises(ValueError, match="game_seconds must be a number above 0"):
         make(game_seconds=-1)
     with pytest.raises(ValueError, match="said to Models"):
         nl.run("trading", LLM, LLM, out=tmp_path, models=Models(), budget=1.0)

@@ -199,7 +199,7 @@ def test_workers_come_by_themselves_only_for_many_games_and_not_in_a_cell(monkey
     monkeypatch.setenv(workers.WORKERS, "two")
     with pytest.raises(ValueError, match="NEGOLAB_WORKERS must be a whole number above 0, not 'two'"):
         count_workers(None, 10_000, "")
-    with pytest.raises(ValueError, match="workers must be a whole number of processes above 0, not 0"):
+    with pytest.raises(ValueError, match="workers must be a whole number from 1 up, not 0"):
         nl.run("bargaining", "time", "linear", n=2, out=os.devnull + "x", workers=0)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import ipywidgets as w
+import msgspec
 import pytest
 from negolab_widgets import Lobby, Replay
 from negolab_widgets.play.models import MODEL_CHOICE, ModelChoice
@@ -17,6 +18,7 @@ from negolab_widgets.replay.branching import PERSON_CHOICE
 
 import negolab as nl
 from negolab.events import Ended, Rejected, Replied
+from negolab.ledger import FILE, Ledger
 from negolab.llm.models import Models
 from negolab.store import read as records
 from negolab.studies.client import HostClient
@@ -249,6 +251,39 @@ def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Pat
         fault = page_state(desk, lease)["fault"]
         assert "the other seat's player failed" in fault and "401" in fault
         assert "sk-wrong" not in fault + "".join(desk.stderr)
+
+
+def reached(desk: HostProcess) -> bool:
+    """Begin a match that a model opens; return True if the budget keeps it from being asked."""
+    lease = begun(desk)
+    wait_until(lambda: (table := page_state(desk, lease)["table"])["asked"] or table["closing"])
+    fault = page_state(desk, lease)["fault"] or ""
+    assert not fault or "the budget is" in fault, fault
+    return bool(fault)
+
+
+@pytest.mark.parametrize("has_ledger", [True, False])
+def test_a_restart_gives_no_budget_a_second_time(tmp_path: Path, server: Server, has_ledger: bool) -> None:
+    config = build_host_config("", (server.url,), 2.0, {"OPENAI_API_KEY": CANARY}, ("fake=1000,1000",))
+    with running_host(tmp_path, config=config) as desk:
+        while not reached(desk):
+            pass
+        counts = server.counts()
+        paid = (counts["input"] + counts["output"]) / 1000
+        assert 1 < paid < 2 and counts["requests"] > 2
+        (ledger,) = desk.out.glob(f"*.{FILE}")
+        desk.kill()
+        if not has_ledger:
+            ledger.unlink()  # as if an earlier version had served it: what the database holds of replies counts
+        for _ in range(2):
+            desk.start()
+            assert reached(desk) and server.counts()["requests"] == counts["requests"]
+            desk.kill()
+        assert Ledger(ledger).total.usd == pytest.approx(paid)
+        assert Ledger(ledger).total.calls == counts["requests"]
+        desk.config = msgspec.structs.replace(config, budget=4.0)
+        desk.start()
+        assert not reached(desk) and server.counts()["requests"] == counts["requests"] + 1
 
 
 def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: Server) -> None:

@@ -59,8 +59,9 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     """Behaviour: seconds until an answer (`sigma`: log-normal around it); the chance of each fault, and which attempts
     of a body it can befall, those behind `after` up to `first`; `rate` answers a second out of a bucket of `burst` (0:
     no limit), and what Retry-After says; what to answer (price, echo, schema, or a text), with which further `fields`
-    of the message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; whether what is huge
-    is `packed`; the answer of the fault "raw": bytes as Latin-1, status and headers."""
+    of the message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; the `window` that it
+    lists for its models; whether what is huge is `packed`; the answer of the fault "raw": bytes as Latin-1, status and
+    headers."""
 
     latency: float = 0.05
     sigma: float = 0.0
@@ -76,6 +77,7 @@ class Settings(msgspec.Struct, forbid_unknown_fields=True):
     usage: bool = True
     refuses: list[str] = []
     key: str | None = None
+    window: int | None = None
     packed: bool = False
     raw: str = ""
     status: int = 200
@@ -147,7 +149,8 @@ class HostileEndpoint:
             return self._unknown(request)
         if self.settings.raw:
             return web.Response(body=self.settings.raw.encode("latin-1"), status=self.settings.status)
-        return web.json_response({"data": [{"id": "fake"}, {"id": "fake-2"}]})
+        window = {} if self.settings.window is None else {"max_model_len": self.settings.window}
+        return web.json_response({"data": [{"id": "fake", **window}, {"id": "fake-2", **window}]})
 
     # Answers
 
@@ -292,12 +295,15 @@ class HostileEndpoint:
         out = len(text) // 4 + 1
         usage = {"prompt_tokens": put, "completion_tokens": out, "total_tokens": put + out}
         message = {"role": "assistant", "content": text[: len(text) // 2] if cut else text, **self.settings.fields}
+        choice = {"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}
+        if asked.get("logprobs"):
+            choice["logprobs"] = {"content": log_probabilities(text, asked.get("top_logprobs", 0))}
         completion = {
             "id": "chatcmpl-" + digest.hex()[:12],
             "object": "chat.completion",
             "model": f"{asked['model']}-2026",
             "system_fingerprint": "fp_fake",
-            "choices": [{"index": 0, "message": message, "finish_reason": "length" if cut else "stop"}],
+            "choices": [choice],
             "usage": usage if self.settings.usage else None,
         }
         return msgspec.json.encode(completion), put, out
@@ -323,6 +329,19 @@ def answer_text(mode: str, asked: dict[str, Any], digest: bytes) -> str:
     if mode == "price":
         return price(messages)
     return messages[-1]["content"] if mode == "echo" else mode
+
+
+def log_probabilities(text: str, top: int) -> list[dict[str, Any]]:
+    """Each character as a token, the less probable the later it comes, with `top` others."""
+    return [
+        {
+            "token": char,
+            "logprob": -0.125 * at,
+            "bytes": list(char.encode()),
+            "top_logprobs": [{"token": str(other), "logprob": -1.0 - other, "bytes": None} for other in range(top)],
+        }
+        for at, char in enumerate(text)
+    ]
 
 
 def price(messages: list[dict[str, str]]) -> str:

@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from negolab.cli.sweep import _cost, _games_ratio
 from negolab.sweeps.grid import Range
 from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import SweepPlan, make_cell, read_plan
+from negolab.sweeps.status import CellStatus
 from tests.support.sweeps import write_notebook, write_plan
 
 GRID = "[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [5, 10]\n"
@@ -97,6 +99,30 @@ def test_a_trial_runs_the_ends_of_each_axis_once(tmp_path: Path) -> None:
         {"games": 1, "beta": 5.0, "rounds": 5},
     ]
     assert found.repeats == 1
+
+
+def test_what_a_plan_will_cost_is_told_from_its_trial_by_games_per_cell(tmp_path: Path) -> None:
+    text = "repeats = 9\n" + GRID + "[fixed]\ngames = 50\n[tiny]\ngames = 2\n[models]\n"
+    found = parsed(tmp_path, text)
+    trial = [
+        CellStatus(
+            id=cell.id,
+            state="done",
+            params=cell.params,
+            repeat=0,
+            seed=cell.seed,
+            attempts=1,
+            began=0.0,
+            ended=1.0,
+            seconds=1.0,
+            worker="here",
+            usd=0.25,
+        )
+        for cell in found.tiny_plan().cells()
+    ]
+    assert _games_ratio(found, trial) == 25
+    cells = len(points(found))
+    assert _cost(trial, cells * 25, found).startswith(f"models about ${cells * 25 * 0.25:.2f} more: $0.2500 a cell")
 
 
 def test_a_trial_leaves_out_what_the_plan_leaves_out(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ class Bargainer(Scripted):
     whatever does not pay less than no deal."""
 
     deterministic = True
+    amount_parameters = ("price", "start", "reserve", "opening", "top", "margin")
 
     def price(self, game: Bargaining, seen: Seen, number: int) -> int:
         """Return the offer of round `number` in cents."""

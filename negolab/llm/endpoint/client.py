@@ -19,6 +19,7 @@ from typing_extensions import override
 from negolab.llm.endpoint.errors import (
     AttemptFailed,
     BadResponse,
+    GameFailed,
     Overloaded,
     RunFailed,
     Unreachable,
@@ -27,6 +28,7 @@ from negolab.llm.endpoint.errors import (
     raise_for,
 )
 from negolab.llm.endpoint.keys import Key
+from negolab.llm.endpoint.services import WINDOWS
 from negolab.match import replace_surrogates
 
 CONNECT_SECONDS = 8.0
@@ -106,14 +108,14 @@ class Client:
         request = self._openai.post(self._chats, content=body, options=JSON, cast_to=httpx2.Response)
         return await self._response(request, seconds)
 
-    async def list_models(self) -> list[str]:
-        """Return the names of the models that the endpoint lists; RunFailed if it lists none."""
+    async def list_models(self) -> dict[str, int | None]:
+        """Return the models that the endpoint lists, as `Endpoint.list_models`."""
         try:
             response = await self._response(self._openai.get("/models", cast_to=httpx2.Response), LISTING_SECONDS)
             if response.status != 200:
                 raise_for(*response, ())
-            return _model_names(decode_json(response.body))
-        except AttemptFailed as error:
+            return _model_windows(decode_json(response.body))
+        except (AttemptFailed, GameFailed) as error:
             raise RunFailed(f"{self.url} lists no models: {error}") from None
         except (ValueError, RecursionError, LookupError, TypeError):
             raise RunFailed(f"{self.url} lists no models: its answer is no list of them") from None
@@ -139,13 +141,19 @@ class Client:
         await self._openai.close()
 
 
-def _model_names(models: Any) -> list[str]:
-    """Return the names in a list of models; entries without one are skipped."""
+def _model_windows(models: Any) -> dict[str, int | None]:
+    """Return the context windows in a list of models by their names; entries without a name are skipped."""
     listed = models["data"]
     if not isinstance(listed, list):
         raise TypeError("no list")
-    ids = (model.get("id") for model in listed if isinstance(model, dict))
-    return [replace_surrogates(name) for name in ids if isinstance(name, str) and name]
+    named = (model for model in listed if isinstance(model, dict) and isinstance(model.get("id"), str))
+    return {replace_surrogates(model["id"]): _window(model) for model in named if model["id"]}
+
+
+def _window(model: dict[str, Any]) -> int | None:
+    meta = model.get("meta")
+    fields = {**meta, **model} if isinstance(meta, dict) else model
+    return next((size for name in WINDOWS if type(size := fields.get(name)) is int and size > 0), None)
 
 
 def _headers(url: str, key: Key) -> dict[str, Any]:

@@ -17,8 +17,8 @@ OUTPUT_NAMES = ("max_tokens", "max_completion_tokens")
 RESERVED = ("model", "messages", "stream")
 REPETITION = "negolab_repetition"
 """Extra request field for a sweep's broker: to it, equal questions of different games are different calls."""
-MIN_GROWTH, MAX_BYTES_PER_TOKEN = 500, 40
-"""Bytes by which a prompt must have grown, and bytes per further token from which it must have been cut."""
+MIN_GROWTH, MAX_CHARACTERS_PER_TOKEN = 500, 40
+"""Characters by which a prompt must have grown, and per further token from which on it must have been cut."""
 MAX_PROMPTS = 10_000
 """Seats whose last prompts are remembered."""
 _UNSUPPORTED = re.compile("unsupported|not support", re.IGNORECASE)
@@ -42,7 +42,7 @@ class ParameterCompatibility:
         self._notified: set[str] = set()
         self._refused: set[str] = set()
         self._prompts: dict[tuple[str | int, ...], tuple[int, int]] = {}
-        """Bytes and tokens of the last prompt of each seat."""
+        """Characters and tokens of the last prompt of each seat."""
 
     def translate(self, call: Call) -> dict[str, Any]:
         """Return the call's parameters as this model takes them; ValueError for one that the call sets itself."""
@@ -100,16 +100,18 @@ class ParameterCompatibility:
         line = f"{self._model} ends answers for a reason that is not known, {finish!r}: it is asked again"
         self._tell_once(f"reason {finish}", line)
 
-    def note_prompt(self, call: Call, size: int, tokens: int | None) -> None:
+    def note_prompt(self, call: Call, tokens: int | None) -> None:
         """Tell once if the prompt of a seat grew and its service counts no more tokens than before."""
-        seat = call.repetition[:2]
+        seat, size = call.repetition[:2], sum(len(message.content) for message in call.messages)
         before, tokens_before = self._prompts.get(seat, (size, 0))
         if tokens is None:
             return
-        if size - before > max(MIN_GROWTH, MAX_BYTES_PER_TOKEN * (tokens - tokens_before)):
+        if size - before > max(MIN_GROWTH, MAX_CHARACTERS_PER_TOKEN * (tokens - tokens_before)):
             counted = f"its service counts {tokens:,} tokens after {tokens_before:,}"
             what = "it cuts in silence what does not fit its context"
-            self._tell_once("prompt", f"{self._model}: a prompt grew by {size - before:,} bytes and {counted}: {what}")
+            self._tell_once(
+                "prompt", f"{self._model}: a prompt grew by {size - before:,} characters and {counted}: {what}"
+            )
         if len(self._prompts) >= MAX_PROMPTS:
             self._prompts.clear()
         self._prompts[seat] = (size, tokens)

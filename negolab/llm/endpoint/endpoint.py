@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import cache as cached
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 
 import msgspec
@@ -91,12 +92,22 @@ class CutShort(AttemptFailed):
 
 
 class RetryingCall:
-    """Send a call until it is answered, within limits and budget."""
+    """Send a call until it is answered, within limits and budget.
+
+    An answer is handed to `keep` before the ledger knows of it: what was paid for and is not kept would be paid again.
+    """
 
     def __init__(
-        self, call: Call, compatibility: ParameterCompatibility, resources: _LoopResources, policy: CallPolicy
+        self,
+        call: Call,
+        compatibility: ParameterCompatibility,
+        resources: _LoopResources,
+        policy: CallPolicy,
+        key: Key,
+        keep: Callable[[Answer], Awaitable[Answer]],
     ) -> None:
         self._call = call
+        self._key, self._keep = key, keep
         self._compatibility = compatibility
         self._queue = resources.queues[call.model]
         self._availability = resources.availability
@@ -164,12 +175,11 @@ class RetryingCall:
 
     async def _attempt(self) -> Answer:
         await self._wait(self._queue.acquire(self._queued_call))
-        try:
-            return await self._send_within_budget()
-        finally:
-            self._queue.release(self._queued_call)
+        with ExitStack() as slot:
+            slot.callback(self._queue.release, self._queued_call)
+            return await self._send_within_budget(slot)
 
-    async def _send_within_budget(self) -> Answer:
+    async def _send_within_budget(self, slot: ExitStack) -> Answer:
         """Send once, with a part of the budget reserved before, and note in the ledger what that took."""
         budget, call = self._policy.budget, self._call
         reservation = await self._wait(budget.reserve(call.model, self._estimate(), call.repetition))
@@ -177,15 +187,16 @@ class RetryingCall:
         finish = "dropped"
         try:
             answer = await self._send()
+            slot.close()  # the next call need not wait until this answer is kept
             took, finish = self._took(answer), answer.finish
-            return self._with_lost(answer, took)
+            return await self._keep(self._with_lost(answer, took))
         except AttemptFailed as error:
-            took, finish = self._took_without_answer(error), str(error)
+            took, finish = self._took_without_answer(error), type(error).__name__  # its words may quote people
             self._lost = self._lost.plus(took)
             self._lost_usage = self._lost_usage.plus(error.usage or Usage())
             raise
         except (GameFailed, RunFailed) as error:
-            took, finish = NOTHING, str(error)
+            took, finish = took or NOTHING, type(error).__name__
             raise
         finally:
             budget.settle(reservation, took, finish)
@@ -223,18 +234,19 @@ class RetryingCall:
         return admitted
 
     async def _send(self) -> Answer:
-        """Send once and report the result to queue and availability."""
+        """Send once and report the result, in an error's case without the key, to queue and availability."""
         self._attempts += 1
         began = self._loop.time()
         try:
             answer = await self._post()
             self._check_whole(answer)
-        except AttemptFailed as error:
+        except (AttemptFailed, GameFailed, RunFailed) as error:
+            error.args = (self._key.redact_error(str(error)),)
             self._record_failure(error)
             raise
         self._queue.record_success(self._queued_call, answer.usage.total)
         self._availability.record_answer()
-        self._compatibility.note_prompt(self._call, len(self._body), answer.usage.input)
+        self._compatibility.note_prompt(self._call, answer.usage.input)
         latency = self._loop.time() - began
         return msgspec.structs.replace(
             answer,
@@ -284,7 +296,7 @@ class RetryingCall:
         if self._cuts < MAX_CUTS or self._compatibility.translate(self._call) != self._params:
             raise CutShort("the answer was not whole", usage=answer.usage)
 
-    def _record_failure(self, error: AttemptFailed) -> None:
+    def _record_failure(self, error: Exception) -> None:
         """Report a failed attempt."""
         if isinstance(error, RateLimited):
             self._queue.record_rate_limit(self._queued_call, error.retry_after)
@@ -344,10 +356,7 @@ class Endpoint:
         if cache is not None and (cached := cache.find(self.url, call)) is not None:
             self._policy.budget.ledger.add(_saved(cached))
             return cached
-        answer = await self._ask(call)
-        if cache is not None:
-            await cache.store(self.url, call, answer)
-        return answer
+        return await self._retrying(call, await self._resources()).answer()
 
     def traffic(self) -> Traffic:
         """Return the current traffic of all event loops."""
@@ -355,10 +364,15 @@ class Endpoint:
         is_waited_for = any(loop.availability.is_waited_for for loop in self._loops.values())
         return Traffic(sum(queue.running for queue in queues), sum(queue.waiting for queue in queues), is_waited_for)
 
-    async def list_models(self) -> list[str]:
-        """Return the names of the models that the endpoint lists; RunFailed if it lists none."""
+    async def list_models(self) -> dict[str, int | None]:
+        """Return the models that the endpoint lists, each with its context window in tokens, where that is said.
+
+        Raises:
+            RunFailed: It lists none.
+        """
         try:
-            return list(map(self._key.redact, await (await self._resources()).client.list_models()))
+            listed = await (await self._resources()).client.list_models()
+            return {self._key.redact(name): window for name, window in listed.items()}
         except RunFailed as error:
             raise RunFailed(self._key.redact_error(str(error))) from None
 
@@ -368,26 +382,23 @@ class Endpoint:
         if resources is not None:
             await resources.client.close()
 
-    async def _ask(self, call: Call) -> Answer:
-        resources = self._loops.get(asyncio.get_running_loop()) or await self._resources()
-        try:
-            return self._redacted(await self._retrying(call, resources).answer())
-        except (GameFailed, RunFailed) as error:
-            raise type(error)(self._key.redact_error(str(error))) from None
-
-    def _redacted(self, answer: Answer) -> Answer:
-        """Remove the key from an answer: a server may repeat it, also in a header."""
+    async def _keep(self, call: Call, answer: Answer) -> Answer:
+        """Return an answer without the key, once it is stored: a server may repeat the key, also in a header."""
         values = {name: getattr(answer, name) or "" for name in SERVER_FIELDS}
         redacted = {name: clean for name, value in values.items() if (clean := self._key.redact(value)) != value}
-        return msgspec.structs.replace(answer, **redacted) if redacted else answer
+        answer = msgspec.structs.replace(answer, **redacted) if redacted else answer
+        if self._cache is not None:
+            await self._cache.store(self.url, call, answer)
+        return answer
 
     def _retrying(self, call: Call, resources: _LoopResources) -> RetryingCall:
         """Prepare a call; RunFailed for one that cannot be sent at all."""
+        keep = partial(self._keep, call)
         if self._policy.via_broker:
             call = msgspec.structs.replace(call, params={**call.params, REPETITION: call.repetition})
         try:
             self._policy.check(call.model)
-            return RetryingCall(call, self._compatible(call.model), resources, self._policy)
+            return RetryingCall(call, self._compatible(call.model), resources, self._policy, self._key, keep)
         except (ValueError, TypeError) as error:
             raise RunFailed(f"a call to {call.model} cannot be sent: {error}") from None
 

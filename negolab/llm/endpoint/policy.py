@@ -6,10 +6,10 @@ import copy
 import logging
 import random
 from collections.abc import Callable
-from math import isfinite
 
 import msgspec
 
+from negolab._internal.validation import Count, Positive, check_fields
 from negolab.llm.endpoint.availability import AFTER_PATIENCE
 from negolab.llm.endpoint.budget import Budget
 from negolab.llm.endpoint.prices import Price, Prices
@@ -35,21 +35,15 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
         600.0
     """
 
-    at_once: int = 200
-    requests_per_minute: float | None = None
-    tokens_per_minute: float | None = None
-    call_seconds: float = 600.0
-    patience: float | None = 600.0
-    attempts: int = 6
+    at_once: Count = 200
+    requests_per_minute: Positive | None = None
+    tokens_per_minute: Positive | None = None
+    call_seconds: Positive = 600.0
+    patience: Positive | None = 600.0
+    attempts: Count = 6
 
     def __post_init__(self) -> None:
-        for name in self.__struct_fields__:
-            value, is_count = getattr(self, name), name in ("at_once", "attempts")
-            is_number = isinstance(value, int if is_count else int | float) and not isinstance(value, bool)
-            is_unset = value is None and name not in ("at_once", "attempts", "call_seconds")
-            if not (is_unset or (is_number and isfinite(value) and value > 0)):
-                must = "a whole number of at least 1" if is_count else "a number above 0"
-                raise ValueError(f"{name} must be {must}, not {value!r}")
+        check_fields(self)
 
 
 log = logging.getLogger("negolab.models")

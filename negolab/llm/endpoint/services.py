@@ -17,6 +17,12 @@ DEMANDED_OUTPUT = 16_000
 """Bound for reasoning models whose service demands one."""
 SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs")
 
+WINDOWS = (
+    "max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length",
+    "max_input_tokens", "n_ctx",
+)  # fmt: skip
+"""Fields of a list of models that say how many tokens a prompt and its answer may have, in a model or its `meta`."""
+
 Ending = Literal["whole", "cut", "filtered", "refused", "rejected", "called", "unknown"]
 """Kinds of reasons to stop: a text that is "called" holds calls of tools; "unknown" is never taken for "whole"."""
 _REASONS: dict[Ending, str] = {

@@ -148,8 +148,9 @@ class Matches(BaseDatabase):
             raise KeyError(match)
         return record.parse_record(f'{{"header":{header},"events":[{",".join(bodies)}]}}')
 
-    def model_replies(self, study: str) -> list[Replied]:
-        """Return the replies of language models in the matches of a study, as far as they were kept."""
+    def model_replies(self, study: str | None) -> list[Replied]:
+        """Return the replies of language models in the matches of a study (None: free play), as far as they were
+        kept."""
         chosen = sa.select(events.c.body).join(matches, matches.c.id == events.c.match)
         # The name of a model stands in each of its replies; quotes within a text are escaped.
         chosen = chosen.where(of_study(matches, study), events.c.body.contains('"model":"'))
