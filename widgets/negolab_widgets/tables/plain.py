@@ -90,8 +90,8 @@ class PlainTable(Table):
         self._drawn: list[tuple[str, str, Group]] | None = None
         self.compose = table_texts.CHOOSE
         composing = column(self._choices, self.notice, self._due, cls=COMPOSE)
-        self.main.children = [self.context.log, composing, self._typing.widget]
-        self.side.children = [self._own]
+        self.past.children = [self._own, self.context.log]
+        self.composer.children = [composing, self._typing.widget]
 
     @override
     def draw(self) -> None:
