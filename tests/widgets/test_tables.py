@@ -148,7 +148,7 @@ def test_the_plain_table_obeys_the_same_law() -> None:
 def test_a_game_without_a_table_shows_its_aim_and_what_its_numbers_mean() -> None:
     match = Match(Ultimatum(), seed=1)
     seated = HumanSeat(match, "A", {})
-    assert '<p class="nl-strong">Get as many of the 10 units as you can.</p>' in seated._rules.value
+    assert '<p class="nl-strong">Get as many of the 10 units as you can.</p>' in seated._facts.value
     assert "A offers B some of them" in seated._rules.value
     assert "If B says no, you get" in seated._controls._own.value
     share = seated._controls.panels[0].inputs.inputs["share"].stepper

@@ -36,7 +36,9 @@ class EndScreen(w.VBox):  # type: ignore[misc]
         another: Called to choose another game.
     """
 
-    def __init__(self, record: Record, seat: Seat, rematch: Callable[[Seat], None], another: Callable[[], None]) -> None:
+    def __init__(
+        self, record: Record, seat: Seat, rematch: Callable[[Seat], None], another: Callable[[], None]
+    ) -> None:
         self._record, self._seat, guard = record, seat, FaultGuard("the end of a match")
         again = guard.button("Rematch", lambda: rematch(seat), cls="nl-primary")
         swap = guard.button("Swap seats", lambda: rematch(other(seat)))

@@ -184,7 +184,7 @@ class SeatWidget(Page):
         running = f"{texts.YOUR_TURN} {self._pause}".strip() if now.asked else self._pause or waiting
         status = texts.MATCH_OVER if now.closing else running
         state = "nl-turn" if now.asked else "nl-wait" if now.closing else "nl-wait nl-alive"
-        return element("span", status, cls=f"nl-bar {state}", role="status")
+        return element("div", element("span", status, cls=state, role="status"), cls="nl-bar")
 
     # What happens.
 

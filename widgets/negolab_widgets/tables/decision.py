@@ -17,8 +17,8 @@ from negolab.studies.texts import table_texts
 from negolab_widgets.html import Markup, StableHTML, element, fill, join
 
 ACCEPT, REFUSE, COMPOSE, SEND = "nl-accept", "nl-refuse", "nl-compose", "nl-send"
-"""Classes of the buttons that the keys A and R press, of the controls to which O goes, and of the buttons that send what
-stands there."""
+"""Classes of the buttons that the keys A and R press, of the controls to which O goes, and of the buttons that send from
+them."""
 UNSET = "nl-unset"
 """Class of a button while nothing is chosen that it would send: drawn quietly, its press says what is missing."""
 
@@ -229,7 +229,7 @@ export default {
 
 
 class Shortcuts(anywidget.AnyWidget):
-    """The "?" of a table, its keys, and its focus: the card takes it when `turn`, the number of the seat's turn, changes."""
+    """The "?" of a table, its keys, and its focus: the card takes it when the number of the seat's `turn` changes."""
 
     _esm = _ESM
     turn = t.Int(-1).tag(sync=True)

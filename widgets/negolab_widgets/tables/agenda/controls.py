@@ -103,13 +103,14 @@ class AgendaTable(Table, view=view):
     @override
     def build(self) -> None:
         self._ending, self._talk, self._points = w.HTML(), w.HTML(), w.HTML()
+        brief = [w.HTML(view.render_brief(self.game, self.seen))] if self.seen.private.brief else []
         self._build_answer()
         self._build_offer()
         self._chart, self._drawn = charts.Chart(height=260), 0
         self._course = framed(w.HTML(element("h2", WORDS.COURSE)), self._chart)
         self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
         self._typing = self.typed(self._typed.widget)
-        self.past.children = [self._course, self._talk]
+        self.past.children = [*brief, self._course, self._talk]
         self.composer.children = [self._ending, self._offering, self._points]
 
     def _build_answer(self) -> None:

@@ -16,7 +16,7 @@ from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
-from negolab_widgets.tables.decision import Decision, end_class, pay_class, person_name, render_pay
+from negolab_widgets.tables.decision import Decision, end_class, person_name, render_pay
 
 MAX_LISTED = 12
 """Options of an issue that a table without controls lists; of more the first and the last."""
@@ -197,21 +197,19 @@ def rules(game: Agenda, seen: Seen) -> list[str]:
         told.append(words["walk_away"])
     if has_discount(game):
         told.append(words["discount"].format(factor=game.discount))
-    return [*told, own.brief] if own.brief else told
+    return told
 
 
 def decision(game: Agenda, seen: Seen) -> Decision:
     """Return the offer that stands, its points for the seat, and the other's last act."""
-    standing, own = seen.public.standing, seen.private
+    standing = seen.public.standing
     theirs = [entry for entry in seen.public.messages if entry.seat != seen.seat]
     told = _conversation_entry(game, seen, theirs[-1]) if theirs else None
     what = "" if told is None else " ".join(told.text.split()) or (told.note if standing is None else "")
     last = WORDS.SAYS.format(who=_other_name(game, seen), what=what) if what else ""
     if standing is None:
         return Decision(_silence_text(seen), last=last)
-    points = worth(own.points, standing)
-    compared = WORDS.COMPARED_1.format(first=_compare_no_deal(points, own.reservation))
-    pays = render_pay(format_points(points), compared, gain=points - own.reservation, bar=_bar(seen, points))
+    pays = render_worth(game, seen, standing, len(seen.public.messages))
     by = other(seen.seat) if seen.public.to_move == seen.seat else seen.seat
     return Decision(standing_title(game, seen), describe_agreement(game, seen.seat, standing), pays, last, by)
 
@@ -287,14 +285,7 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
     pays = WORDS.IF_NEXT.format(amount=format_paid(game, points, messages)) if has_discount(game) else ""
     also = "" if theirs is None else WORDS.FOR_OTHER.format(points=format_points(worth(theirs, agreement)))
     words = " ".join(filter(None, (pays, compared, also)))
-    best = format_points(best_points(seen))
-    head = html.fill(WORDS.WORTH, points=element("b", format_number(points)), best=best)
-    return element(
-        "div",
-        element("div", head, cls=pay_class(points - alone)),
-        element("div", words, cls="nl-soft"),
-        cls="nl-brings",
-    )
+    return render_pay(format_points(points), words, gain=points - alone, bar=_bar(seen, points))
 
 
 def _compare_no_deal(points: int, alone: int) -> str:
@@ -377,5 +368,8 @@ def _conversation_entry(game: Agenda, seen: Seen, entry: Entry) -> ConversationE
         points = format_points(worth(seen.private.points, entry.offer))
         done.append(WORDS.OFFERED.format(agreement=describe_agreement(game, seen.seat, entry.offer), points=points))
     return ConversationEntry(
-        WORDS.YOU if own else person_name(role(game, entry.seat), entry.seat), entry.talk, "; ".join(done), "own" if own else "other"
+        WORDS.YOU if own else person_name(role(game, entry.seat), entry.seat),
+        entry.talk,
+        "; ".join(done),
+        "own" if own else "other",
     )

@@ -184,7 +184,8 @@ def rules(game: Balloon, seen: Seen) -> list[str]:
 
 def facts(game: Balloon, seen: Seen) -> list[tuple[str, object]]:
     """Return the limit and the most that a set can pay the seat."""
-    return [(WORDS["facts"]["limit"], f"{seen.public.terms.limit:,}"), (WORDS["facts"]["best"], f"{best_value(seen):,}")]
+    words = WORDS["facts"]
+    return [(words["limit"], f"{seen.public.terms.limit:,}"), (words["best"], f"{best_value(seen):,}")]
 
 
 def latest_of_other(seen: Seen) -> Names | None:

@@ -113,15 +113,16 @@ class MessageEditor:
         self.send = controls.button(table_texts.SEND_MESSAGE, self._send, cls=f"nl-primary {SEND}")
         self.skip = controls.button(WORDS.SAY_NOTHING, lambda: self._say(""), cls=SEND)
         self.end = controls.button(WORDS.END_TALK, self._end, cls=SEND)
-        self.buttons = [self.send, self.skip, *([self.end] if game.is_free else [])]
+        self.buttons = [self.send, self.skip, self.end]
         self.widget = column(self.words, self.notice)
 
     def draw(self, *, asked: bool) -> None:
         due = asked and self._seen.public.phase == "talk"
         for control in (self.words, self.send, self.skip, self.end):
             control.disabled = not due
-        for part in (self.widget, *self.buttons):
+        for part in (self.widget, self.send, self.skip):
             set_visible(part, due)
+        set_visible(self.end, due and self._game.is_free)
 
     def clear(self) -> None:
         self.words.value = ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from negolab.formatting import format_number
-from negolab.game import Seat, other
+from negolab.game import Seat
 from negolab.games.trading import GOODS, Entry, Goods, Offer, Trading
 from negolab.games.trading.offers import canonical_text
 from negolab.games.trading.state import Private, Seen, gain, is_trade, subtract, worth
@@ -179,11 +179,7 @@ def decision(game: Trading, seen: Seen) -> Decision:
     if offer.by == seen.seat:
         return Decision(WORDS.YOURS_WAITS_TITLE, words, pay, last, seen.seat)
     short = _missing_goods(seen.private.holdings, give)
-    pays = (
-        element("span", WORDS.CANNOT_ACCEPT.format(goods=short), cls="nl-due")
-        if short
-        else pay
-    )
+    pays = element("span", WORDS.CANNOT_ACCEPT.format(goods=short), cls="nl-due") if short else pay
     caution = _caution(game, seen) if theirs[-1].offer == offer else last
     return Decision(WORDS.OFFERS_TITLE.format(seat=offer.by), words, pays, caution, offer.by)
 
