@@ -165,7 +165,8 @@ _READY = """() => {
   const here = (e) => e.offsetParent && !e.disabled;
   const named = /^(I agree|Start|Continue|Send reply)/;
   const buttons = [...document.querySelectorAll("button")].filter(here);
-  return buttons.some((b) => named.test(b.innerText)) || document.querySelector(".nl-code, .nl-keys:not([open])") !== null;
+  const others = document.querySelector(".nl-code, .nl-keys:not([open])");
+  return others !== null || buttons.some((b) => named.test(b.innerText));
 }"""
 KEYS = ".nl-keys:not([open]) > summary"
 """What opens the box for a typed reply."""

@@ -174,8 +174,9 @@ def test_the_box_for_a_typed_reply_is_open_where_there_is_no_option() -> None:
         def options(self, seen: Any) -> tuple[Any, ...]:
             return ()
 
-    assert not HumanSeat(Match(Ultimatum(), seed=1), "A", {})._controls._typing.is_open
-    assert HumanSeat(Match(Silent(), seed=1), "A", {})._controls._typing.is_open
+    for game, shown in ((Ultimatum(), False), (Silent(), True)):
+        table_ = HumanSeat(Match(game, seed=1), "A", {})._controls
+        assert (table_._typed.widget in table_.composer.children) is shown
 
 
 def test_the_end_at_the_plain_table_tells_what_each_said_last() -> None:

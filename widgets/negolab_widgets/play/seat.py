@@ -140,8 +140,7 @@ class SeatWidget(Page):
         compose = self._controls.compose if now.asked else ""
         self._card.draw(self._render_turn(now), decision, over=over, compose=compose)
         set_class(self._body, "nl-ended", over)
-        if now.asked:
-            self._keys.turn = now.turn
+        self._keys.turn = now.turn if now.asked else -1
 
     def _render_header(self, now: SeatView) -> Markup:
         """Render the title, the seat, and how far the match is."""

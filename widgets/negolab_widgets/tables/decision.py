@@ -17,8 +17,8 @@ from negolab.studies.texts import table_texts
 from negolab_widgets.html import Markup, StableHTML, element, fill, join
 
 ACCEPT, REFUSE, COMPOSE, SEND = "nl-accept", "nl-refuse", "nl-compose", "nl-send"
-"""Classes of the buttons that the keys A and R press, of the controls to which O goes, and of the buttons that send from
-them."""
+"""Classes of the buttons that the keys A and R press, of the controls to which O goes, and of the buttons that send
+from them."""
 UNSET = "nl-unset"
 """Class of a button while nothing is chosen that it would send: drawn quietly, its press says what is missing."""
 
@@ -216,7 +216,7 @@ export default {
       } else if (frames > 0) requestAnimationFrame(() => attach(frames - 1));
     };
     attach(300);
-    const turned = () => { sheet(false); arrive(120); };
+    const turned = () => { sheet(false); if (model.get("turn") >= 0) arrive(120); };
     model.on("change:turn", turned);
     if (model.get("turn") >= 0) arrive(300);
     return () => {
@@ -229,7 +229,8 @@ export default {
 
 
 class Shortcuts(anywidget.AnyWidget):
-    """The "?" of a table, its keys, and its focus: the card takes it when the number of the seat's `turn` changes."""
+    """The "?" of a table, its keys, and its focus: the card takes it when the number of the seat's `turn` changes, which
+    is -1 while the seat is not on turn."""
 
     _esm = _ESM
     turn = t.Int(-1).tag(sync=True)
