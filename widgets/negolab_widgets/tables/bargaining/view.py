@@ -194,7 +194,7 @@ def decision(game: Bargaining, seen: Seen) -> Decision:
         return Decision(WORDS.WAITS, format_money(cents), pays, last, seat)
     said = {at: text for at, _, text in seen.public.messages}.get(number, "")
     moved = WORDS.BEFORE.format(amount=format_money(before[-2])) if len(before) > 1 else ""
-    says = WORDS["final_offer" if seen.public.last_response else "offers"][away]
+    says = (WORDS["final_offer"] if seen.public.last_response else WORDS["offers"])[away]
     heard = f"\N{LEFT DOUBLE QUOTATION MARK}{said}\N{RIGHT DOUBLE QUOTATION MARK}" if said else ""
     return Decision(says, format_money(cents), pays, " ".join(filter(None, (moved, heard))), seat)
 
