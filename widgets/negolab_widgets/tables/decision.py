@@ -229,8 +229,7 @@ export default {
 
 
 class Shortcuts(anywidget.AnyWidget):
-    """The "?" of a table, its keys, and its focus: the card takes it when the number of the seat's `turn` changes, which
-    is -1 while the seat is not on turn."""
+    """The "?" of a table, its keys, and its focus: the card takes it when the seat's `turn` changes (-1: none)."""
 
     _esm = _ESM
     turn = t.Int(-1).tag(sync=True)
