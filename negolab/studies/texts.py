@@ -33,15 +33,31 @@ _RENAMED = {
     **{f"bargaining.steps.{name}": f"table.price_steps.{name}" for name in table_texts["price_steps"]},
 }
 """Keys that texts had in earlier versions."""
+_REWORDED = {
+    **dict.fromkeys(("agenda.term_units", "balloon.no_agreement", "bargaining.you_offer"), ""),
+    **dict.fromkeys(("trading.gain_hidden", "trading.offers", "trading.yours_waits", "table.typed"), ""),
+    **dict.fromkeys(("agenda.worth", "agenda.discount", "agenda.alone"), ""),
+    **dict.fromkeys(("bargaining.prices", "bargaining.price_range", "bargaining.no_deal_pays"), ""),
+    **dict.fromkeys(("balloon.their_latest", "balloon.their_earlier", "balloon.player", "balloon.proposes"), "seat"),
+    **dict.fromkeys(("split.says", "split.theirs", "split.leaves", "split.leaves_worth"), "seat"),
+    **{f"split.they_asked.{how}": "seat" for how in ("asked", "no_deal", "hand_asked", "hand_no_deal")},
+    **dict.fromkeys(("trading.player", "trading.offers_title"), "seat"),
+    **{f"bargaining.{kind}.{seat}": "amount" for kind in ("offers", "final_offer") for seat in ("a", "b")},
+    "split.to_divide": "stock",
+}
+"""Texts of earlier versions that say something else now, with the placeholder that they had then; "": they are gone."""
 
 
 def rename(overrides: dict[str, str]) -> dict[str, str]:
-    """Return texts by the keys that they have now, with a warning for each that had another."""
+    """Return texts by the keys that they have now, with a warning for each that had another or is not used any more."""
     for old in overrides.keys() & _RENAMED:
         logging.getLogger("negolab.studies").warning("texts: %s is called %s now", old, _RENAMED[old])
     new = {_RENAMED.get(key, key): text for key, text in overrides.items()}
     if "agenda.option" in overrides:
         new["table.option"] = overrides["agenda.option"].replace("{points}", "{note}")
+    for key in [key for key, slot in _REWORDED.items() if key in new and (not slot or f"{{{slot}}}" in new[key])]:
+        logging.getLogger("negolab.studies").warning("texts: %s is worded anew, so its own words are not used", key)
+        del new[key]
     return new
 
 

@@ -16,6 +16,7 @@ from tests.support.browser import (
     fits_width,
     is_turn,
     leave_match,
+    open_sheet,
     start_match,
 )
 
@@ -93,22 +94,37 @@ def test_keys_do_nothing_while_one_types(chromium: Any, served: Served) -> None:
     page.close()
 
 
+IN_WINDOW = """part => {
+  const { left, right, top, bottom } = part.getBoundingClientRect();
+  const inside = left >= -1 && top >= -1 && right <= innerWidth + 1 && bottom <= innerHeight + 1;
+  const above = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
+  return inside && (part.contains(above) || above.contains(part));
+}"""
+SIZES = {"1280": {"width": 1280, "height": 800}, "1024": {"width": 1024, "height": 768}, "360": PHONE}
+
+
+@pytest.mark.parametrize("width", SIZES)
 @pytest.mark.parametrize("game", game_names())
-def test_a_phone_shows_turn_offer_and_action_after_each_move(game: str, chromium: Any, served: Served) -> None:
-    page = chromium.new_page(viewport=PHONE)
+def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str, chromium: Any, served: Served) -> None:
+    page = chromium.new_page(viewport=SIZES[width])
     page.goto(served.url)
     hand = Mouse(page)
     table = start_match(hand, game)
-    for _ in range(4):
+    for _ in range(3):
         if not until_turn(page, table):
             break
-        bar = table.locator(".nl-decision")
-        box = bar.bounding_box()
-        assert box["y"] >= 0 and box["y"] + box["height"] <= PHONE["height"] + 1, "the bar is in view"
-        assert box["height"] <= 0.4 * PHONE["height"], "and leaves room"
-        assert "It is your turn." in bar.inner_text() and bar.locator(".nl-offered").inner_text()
-        assert bar.get_by_text("You are").is_visible()
-        assert bar.locator("button:visible:enabled").count() >= 1
+        page.wait_for_timeout(500)
+        assert "It is your turn." in table.locator(".nl-case").inner_text()
+        needed = [table.locator(".nl-case"), *table.locator(".nl-actions button:visible").all()]
+        assert len(needed) > 1 and all(part.evaluate(IN_WINDOW) for part in needed)
+        if width == "360":
+            open_sheet(hand, table)
+            page.wait_for_timeout(300)
+            sheet = [table.locator(".nl-composer"), *table.locator(".nl-send:visible").all()]
+            assert all(part.evaluate(IN_WINDOW) for part in sheet) and len(sheet) > 1
+            hand.press(table.locator(".nl-back"))
+        else:
+            assert page.evaluate("() => document.scrollingElement.scrollHeight <= innerHeight + 1"), "no scrolling"
         assert fits_width(page)
         assert accessibility_violations(page, ".nl-page") == []
         MOVES[game](hand, table)

@@ -148,9 +148,7 @@ class Typist:
         await self.send("Send message")
 
     async def open_box(self) -> None:
-        show = self.one("button", "Show: a box to type")
-        if await show.is_visible():
-            await show.click()
+        await self.page.locator(".nl-keys:not([open]) summary").click()
         await self.page.get_by_label("Your message").wait_for()
 
     async def job(self) -> None:

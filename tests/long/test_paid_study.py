@@ -19,7 +19,7 @@ from negolab.studies.trial.browsers import invite_links, open_browser
 from tests.conftest import free_port, needs, running
 from tests.support import recompute_payments
 from tests.support.bots import Reader
-from tests.support.crowd import BrowserParticipant
+from tests.support.crowd import KEYS, BrowserParticipant
 from tests.support.endpoints import Server, running_endpoint
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser]
@@ -141,10 +141,12 @@ class BrowserReader(BrowserParticipant):
                 await row.get_by_label("partly").check(timeout=3000)
             await self._button("Send answers").click(timeout=3000)
         else:
-            for name in ("I agree and take part", "Start", "Continue", "Show: a box to type the reply yourself"):
+            for name in ("I agree and take part", "Start", "Continue"):
                 if await self._button(name).count():
                     await self._button(name).click(timeout=3000)
                     return
+            if await self.page.locator(KEYS).count():
+                await self.page.locator(KEYS).click(timeout=3000)
             if await self._button("Send reply").count():
                 await self._say(f"word-{self.rng.getrandbits(32):08x}")
 

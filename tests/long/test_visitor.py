@@ -457,7 +457,6 @@ PRICES_THAT_ARE_NONE = (
 
 def test_a_price_that_is_none_is_no_offer_however_it_is_sent(prices: Site) -> None:
     async def attack(visitor: Visitor) -> None:
-        await visitor.click("Show: a box to type")
         field, box = visitor.named("Any", "Price"), visitor.named("Textarea", "Or type")
         offer, send = visitor.named("Button", "Offer"), visitor.named("Button", "Send answer")
         before = offers(prices, visitor)

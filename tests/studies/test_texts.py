@@ -95,6 +95,12 @@ def test_texts_by_the_keys_of_earlier_versions_are_read_and_their_new_keys_named
     assert rename({"agenda.option": "{option}: {points}"}) == {"table.option": "{option}: {note}"}
 
 
+def test_texts_that_say_something_else_now_are_left_out_of_older_studies(caplog: pytest.LogCaptureFixture) -> None:
+    older = {"split.says": "P{seat}: {what}", "bargaining.prices": "Preise", "trading.player": "Sie: {what}"}
+    assert rename(older) == {"trading.player": "Sie: {what}"}
+    assert "split.says is worded anew" in caplog.text and "bargaining.prices is worded anew" in caplog.text
+
+
 def test_the_command_lists_the_texts_of_a_study_and_names_unknown_ones(
     tmp_path: Path,
 ) -> None:

@@ -236,7 +236,6 @@ class Bot:
     async def _step(self, pace: Callable[[], float]) -> None:
         onward = next((id for label in ("I agree", "Start", "Continue") if (id := self.find("Button", label))), None)
         box = self.find("Textarea", "Your reply with its tokens")
-        unfold = self.find("Button", "Show: a box to type")
         if onward is not None:
             await self.press(onward)
             await self.until(lambda: self.models.get(onward, {}) not in [m for _, m in self.shown()], 10)
@@ -244,9 +243,6 @@ class Bot:
             await asyncio.sleep(max(pace(), 0.5))  # sooner it would be the second press of a double click
             answer = " [Deny]" if self.find("Button", "Deny") else ""
             await self.speak(box, f"word-{uuid.uuid4().hex[:8]}{answer}")
-        elif unfold is not None:
-            await self.press(unfold)
-            await self.until(lambda: self.find("Textarea", "Your reply", enabled=False) or self.code(), 10)
         else:
             news = len(self.received)
             with suppress(TimeoutError):

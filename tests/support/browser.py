@@ -166,7 +166,7 @@ def play_to_end(hand: Input, table: Any, game: str, each: Callable[[int], None] 
 
 
 def is_turn(table: Any) -> bool:
-    return "It is your turn." in table.locator(".nl-bar").inner_text()
+    return table.locator(".nl-bar", has_text="It is your turn.").count() > 0
 
 
 # One move at each game's table
@@ -178,13 +178,22 @@ def find_button(table: Any, name: str) -> Any:
     return next((button for button in buttons if button.is_visible()), None)
 
 
+def open_sheet(hand: Input, table: Any) -> None:
+    """Open the controls of an own offer where they are a sheet, as on a phone."""
+    if table.locator(".nl-go").is_visible():
+        hand.press(table.locator(".nl-go"))
+
+
 def balloon(hand: Input, table: Any) -> None:
     """Agree to the standing proposal; without one, propose the two first items."""
     agree = find_button(table, "^Agree to this")
+    open_sheet(hand, table)
     if agree is None:
         for at in range(2):
             hand.press(table.get_by_role("checkbox").nth(at))
     hand.fill(table.get_by_label("Your argument"), "A set that is easy to carry.")
+    if agree is not None and table.locator(".nl-back").is_visible():
+        hand.press(table.locator(".nl-back"))
     hand.press(agree or table.get_by_role("button", name=re.compile("^Propose 2 items")))
 
 
@@ -199,6 +208,7 @@ def agenda(hand: Input, table: Any) -> None:
 
 def offer_first_options(hand: Input, table: Any) -> None:
     """Offer the first options and one unit more of each of the goods."""
+    open_sheet(hand, table)
     for group in table.get_by_role("radiogroup").all():
         hand.press(group.get_by_role("radio").first)
     for choice in table.locator(".nl-issues select").all():
@@ -213,6 +223,7 @@ def trading(hand: Input, table: Any) -> None:
     """Deny a pending offer, else offer one for one while somebody can answer."""
     answer = find_button(table, "^(Deny|Finish the match)$")
     if answer is None:
+        open_sheet(hand, table)
         plus = table.get_by_role("button", name="+", exact=True)
         hand.press(plus.nth(0))
         hand.press(plus.nth(3))
@@ -221,6 +232,7 @@ def trading(hand: Input, table: Any) -> None:
 
 def bargaining(hand: Input, table: Any) -> None:
     """Ask for a dollar off $50 first, then for a cent more each time; take the last offer."""
+    open_sheet(hand, table)
     offer = find_button(table, "^Offer")
     if offer is None:
         hand.press(find_button(table, "^Accept"))
@@ -235,6 +247,7 @@ def bargaining(hand: Input, table: Any) -> None:
 
 def split(hand: Input, table: Any) -> None:
     """Say something while there is talk, then keep about half."""
+    open_sheet(hand, table)
     send = find_button(table, "^Send message")
     if send is not None:
         hand.fill(table.get_by_label("Your message"), "Shall we share?")

@@ -163,10 +163,13 @@ _DONE = ".nl-code"
 
 _READY = """() => {
   const here = (e) => e.offsetParent && !e.disabled;
-  const named = /^(I agree|Start|Continue|Send reply|Show: a box to type)/;
+  const named = /^(I agree|Start|Continue|Send reply)/;
   const buttons = [...document.querySelectorAll("button")].filter(here);
-  return buttons.some((b) => named.test(b.innerText)) || document.querySelector(".nl-code") !== null;
+  const others = document.querySelector(".nl-code, .nl-keys:not([open])");
+  return others !== null || buttons.some((b) => named.test(b.innerText));
 }"""
+KEYS = ".nl-keys:not([open]) > summary"
+"""What opens the box for a typed reply."""
 
 
 class BrowserParticipant:
@@ -197,12 +200,15 @@ class BrowserParticipant:
             await self.page.wait_for_function(_READY)
             if await self.page.locator(_DONE).count():
                 return str(await self.page.locator(_DONE).inner_text())
-            for name in ("I agree and take part", "Start", "Continue", "Show: a box to type the reply yourself"):
+            for name in ("I agree and take part", "Start", "Continue"):
                 if await self._button(name).count():
                     with suppress(TimeoutError):
                         await self._on_reply(name)
                     break
             else:
+                if await self.page.locator(KEYS).count():
+                    with suppress(TimeoutError):
+                        await self.page.locator(KEYS).click(timeout=SHORT)
                 if len(self.said) >= replies:
                     return ""
                 await asyncio.sleep(self.rng.uniform(*pace))

@@ -8,7 +8,7 @@ import pytest
 from negolab_widgets.html import join
 from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.tables import Decision, table
-from negolab_widgets.tables.decision import MAX_LAST, DecisionBar, name_accept, render_pay
+from negolab_widgets.tables.decision import MAX_LAST, DecisionCard, name_accept, render_pay
 
 from negolab.catalog import game_names, list_games, load
 from negolab.game import SEATS
@@ -26,21 +26,22 @@ def test_every_turn_has_a_situation_and_the_rules_are_short(game: str, preset: s
         told, seen = match.told(seat), match.seen(seat)
         rules = looks.rules(told, seen)
         assert 2 <= len(rules) <= 7 and all(rule.endswith(".") and len(rule) < 220 for rule in rules)
-        assert looks.decision(told, seen).offer
+        decision = looks.decision(told, seen)
+        assert decision.says or decision.offer
         match.submit(seat, told.say(rng.choice(told.options(seen))))
 
 
 def test_what_was_said_last_is_cut_and_escaped() -> None:
     seated = HumanSeat(Match(load("trading"), seed=1), "A", {})
-    bar = seated._bar
-    bar.draw(join(["head"]), Decision("1 < 2", last="<b>" + "x" * 500), turn=None, over=False, compose="")
+    bar = seated._card
+    bar.draw(join(["head"]), Decision(offer="1 < 2", last="<b>" + "x" * 500), over=False, compose="")
     assert "1 &lt; 2" in bar._text.value and "&lt;b&gt;" in bar._text.value
     assert bar._text.value.count("x") == MAX_LAST - len("<b>")
 
 
 def test_a_bar_without_answers_to_give_shows_the_way_to_an_own_offer_alone() -> None:
     seated = HumanSeat(Match(load("bargaining"), seed=1), "A", {})
-    bar: DecisionBar = seated._bar
+    bar: DecisionCard = seated._card
     assert bar._go.description == "Make an offer" and bar._go.layout.display is None
     assert seated._controls.accept.layout.display == "none"
     assert "You make the first offer" in bar._text.value
@@ -48,12 +49,12 @@ def test_a_bar_without_answers_to_give_shows_the_way_to_an_own_offer_alone() -> 
 
 def test_the_bar_says_why_a_match_does_not_go_on_and_whose_turn_it_is_after_that() -> None:
     seated = HumanSeat(Match(load("bargaining"), seed=1), "B", {})
-    turn = seated._bar._text.value
+    turn = seated._card._text.value
     assert "Waiting for the seller." in turn or "Waiting for the buyer." in turn
     seated.show_pause("The other side cannot be reached.")
-    assert 'role="status">The other side cannot be reached.</span>' in seated._bar._text.value
+    assert 'role="status">The other side cannot be reached.</span>' in seated._card._text.value
     seated.show_pause("")
-    assert seated._bar._text.value == turn
+    assert seated._card._text.value == turn
 
 
 def test_a_loss_is_written_as_one() -> None:

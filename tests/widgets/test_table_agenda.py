@@ -41,7 +41,7 @@ def reply_other(seated: Any, match: Match, text: str) -> None:
 
 
 def inputs(seated: Any) -> list[Any]:
-    return list(seated._controls.composer.fields.inputs.values())
+    return list(seated._controls.editor.fields.inputs.values())
 
 
 def put(seated: Any, *choices: int) -> None:
@@ -56,7 +56,7 @@ def put(seated: Any, *choices: int) -> None:
 
 
 def choices(seated: Any) -> list[int | None]:
-    return list(seated._controls.composer.chosen)
+    return list(seated._controls.editor.chosen)
 
 
 def write(seated: Any, text: str) -> None:
@@ -101,12 +101,12 @@ def test_nothing_is_chosen_at_first_and_nothing_is_offered_by_a_press_too_many()
 def test_what_is_chosen_is_valued_at_once() -> None:
     seated, _ = alone(PAY, START, FOOD, reservation={"A": 12, "B": 0})
     inputs(seated)[0].widget.take(1)
-    assert plain(seated._controls.composer.sum.value) == "10 points for you so far Still to choose: start."
+    assert plain(seated._controls.editor.sum.value) == "10 points for you so far Still to choose: start."
     put(seated, 1, 1, 2)
-    assert plain(seated._controls.composer.sum.value) == "20 of at most 40 points for you 8 more than without a deal."
+    assert plain(seated._controls.editor.sum.value) == "20 points for you 8 more than without a deal."
     assert "you 2, they 1" in inputs(seated)[2]._after.value
     put(seated, 0, 1, 0)
-    assert "nl-loss" in seated._controls.composer.sum.value, "less than without a deal"
+    assert "nl-loss" in seated._controls.editor.sum.value, "less than without a deal"
 
 
 def test_an_offer_is_sent_in_the_games_own_form_with_its_words() -> None:
@@ -117,13 +117,13 @@ def test_an_offer_is_sent_in_the_games_own_form_with_its_words() -> None:
     assert replies(match) == ["A good one.\n\n[Offer: pay = pay c; food = 1]"]
     assert seated._controls.words.value == ""
     assert choices(seated) == [2, 1], "the next offer begins at the last one"
-    assert "Your offer waits for an answer" in seated._controls._standing.value
+    assert "Your offer waits for an answer" in seated._card._text.value
 
 
 def test_goods_are_the_units_of_who_makes_the_offer() -> None:
     seated, match = alone(seat="B")
     reply_other(seated, match, "[Offer: pay = pay b; food = 1]")
-    assert "you 2, they 1" in seated._controls._standing.value
+    assert "food 1" not in seated._card._text.value and "pay: pay b" in seated._card._text.value
     press(seated, "Start from theirs")
     assert choices(seated) == [1, 2]
     put(seated, 1, 3)
@@ -141,8 +141,8 @@ def test_the_standing_offer_says_what_it_pays_and_is_answered_beside_it() -> Non
         seated, match = alone(seat="B", reservation={"A": 0, "B": 7})
         assert not shown(seated._controls.accept), "there is nothing to accept yet"
         reply_other(seated, match, "[Offer: pay = pay b; food = 1]")
-        standing = plain(seated._controls._standing.value)
-        assert standing.startswith("Player A offers 23 of at most 42 points for you 16 more than without a deal.")
+        standing = plain(seated._card._text.value)
+        assert "The other player offers" in standing and "23 points for you 16 more than without a deal." in standing
         press(seated, "Walk away, no deal")
         press(seated, button)
         assert replies(match)[-1] == text
@@ -192,7 +192,7 @@ def test_what_the_seat_may_see_of_the_other_is_shown() -> None:
     assert inputs(seated)[0].widget.notes == ["0 / 30", "10 / 15", "20 / 0"]
     assert "Points: yours / the other" in seated._controls._title.value
     order, _ = alone(PAY, START, FOOD, show="order")
-    assert inputs(order)[0].widget.about == "no. 1 of 3 for player B"
+    assert inputs(order)[0].widget.about == "no. 1 of 3 for the other player"
     assert "4 to the other" in inputs(seated)[2]._facts.value
     assert "4 to the other" not in inputs(order)[2]._facts.value
 
@@ -200,7 +200,7 @@ def test_what_the_seat_may_see_of_the_other_is_shown() -> None:
 def test_a_payoff_that_falls_with_messages_is_said_before_it_is_accepted() -> None:
     seated, match = alone(seat="B", discount="1/2")
     reply_other(seated, match, "[Offer: pay = pay b; food = 1]")
-    assert "It pays 11.5 if it is accepted next." in seated._controls._standing.value
+    assert "It pays 11.5 if it is accepted next." in seated._card._text.value
 
 
 # Ends, and what a page may send.
@@ -214,7 +214,7 @@ def test_the_end_says_what_was_agreed_and_keeps_ones_points() -> None:
     ending = plain(seated._controls._ending.value)
     assert ending == "You agreed 20 points 20 more than without a deal. pay pay b (10) food you 2, they 1 (10)"
     assert shown(seated._controls._points)
-    assert not any(map(shown, (seated._controls._answering, seated._controls._offering)))
+    assert not shown(seated._controls._offering)
     assert TABLE.clock(match.told("A"), match.seen("A")) == "2 messages"
 
 
@@ -224,7 +224,7 @@ def test_the_end_without_an_agreement_says_why(ended: str | None) -> None:
     write(seated, "Hello.")
     press(seated, "Send message without an offer")
     reply_other(seated, match, ended or "Goodbye.")
-    said = "Player B walked away." if ended else "There was no time for another message."
+    said = "The other player walked away." if ended else "There was no time for another message."
     assert said in seated._controls._ending.value
 
 
@@ -251,7 +251,7 @@ def test_names_and_talk_are_escaped() -> None:
     bad = issue("pay <b>", [0, 1], [1, 0], options=["<s>little", "much"])
     seated, match = alone(bad, title="<script>", roles={"A": "<i>one</i>"}, seat="B")
     reply_other(seated, match, "<u>take</u> [Offer: pay <b> = <s>little]")
-    drawn = [part.value for part in (seated._controls._brief, seated._controls._standing, seated._controls._talk)]
+    drawn = [part.value for part in (seated._facts, seated._card._text, seated._controls._talk)]
     drawn.append(TABLE.render(match.told("B"), match.seen("B")))
     assert not re.search("<(script|i|u|s)>|pay <b>", "".join(drawn))
 

@@ -111,7 +111,7 @@ def test_the_bar_says_that_the_own_set_was_refused() -> None:
     sets: dict[str, Any] = {"propose": [{"rope"}], "refuse": [{"tent", "rope"}]}
     match.submit("B", match.told("B").compose(match.seen("B"), argument="Rather this.", **sets))
     told = table(match.game).decision(match.told("A"), match.seen("A"))
-    assert told.last == "Player B refused 2 items. Player B: Rather this."
+    assert told.last == "The other player refused 2 items. The other player: Rather this."
 
 
 def test_what_is_ticked_is_counted_at_once() -> None:
@@ -191,7 +191,7 @@ def test_their_proposals_are_rows_to_compare_agree_to_refuse_and_start_from() ->
     seated, match = alone(small(), "B")
     reply_other(seated, match, propose=[{"tent"}, {"rope", "stove"}], argument="Take it.")
     newest, earlier = rows(seated)
-    assert "Player A&#39;s latest" in newest.picture.value
+    assert "Their latest" in newest.picture.value
     assert "<b>13</b> for you" in newest.picture.value
     assert "effort 50" in newest.picture.value
     earlier.start.click()
@@ -225,7 +225,7 @@ def test_an_agreement_ends_the_match_and_the_agreed_set_is_shown() -> None:
     drawn = everything(seated)
     assert "The agreed set: 2 items" in drawn
     assert "It ended in agreement." in drawn
-    assert seated._controls._choosing.layout.display == "none"
+    assert seated._controls._offering.layout.display == "none"
     assert [row.agree.disabled for row in seated._controls.proposals._rows_by_set.values()] == [True]
 
 

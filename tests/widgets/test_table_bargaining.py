@@ -129,7 +129,7 @@ def test_the_last_chance_and_the_final_offer_are_marked() -> None:
     assert visible(controls(seat)._last)
     assert "last chance" in controls(seat)._last.value
     final = sit("B", "60", rounds=1)
-    assert "as the final offer" in final._bar._text.value
+    assert "The seller&#39;s final offer" in final._card._text.value
     assert not visible(controls(final)._offering)
     assert controls(final).reject.button.description == "Reject, no deal"
 
@@ -149,7 +149,7 @@ def test_accepting_a_loss_says_so() -> None:
     losing = sit("B", "80")
     assert controls(losing).accept.description == "Accept $80.00, at a loss"
     assert "nl-danger" in controls(losing).accept._dom_classes
-    assert "\N{MINUS SIGN}$15.00" in losing._bar._text.value
+    assert "\N{MINUS SIGN}$15.00" in losing._card._text.value
 
 
 def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
@@ -177,13 +177,13 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     assert "You gave too many replies that could not be read." in controls(fails)._ending.value
     for seat in (rejecting, walking, refused, taken, fails):
         assert seat._match.ended is not None
-        assert not visible(seat._bar._buttons)
+        assert not visible(seat._card._buttons)
         assert not visible(controls(seat)._offering)
 
 
 def test_the_opening_buyer_names_the_first_price() -> None:
     seat = sit("B", "80", preset="asymmetric")
-    assert "You make the first offer" in seat._bar._text.value
+    assert "You make the first offer" in seat._card._text.value
     assert controls(seat).accept.disabled
     set_value(controls(seat).price.widget, "30")
     controls(seat).offer.click()

@@ -48,7 +48,7 @@ def reply_other(seated: Any, match: Match, text: str) -> None:
 
 def put(seated: Any, *, give: dict[str, int] | None = None, get: dict[str, int] | None = None) -> None:
     """Enter amounts as a page does."""
-    composer = seated._controls.composer
+    composer = seated._controls.editor
     for steppers, amounts in ((composer._give, give), (composer._get, get)):
         for good, amount in (amounts or {}).items():
             steppers[GOODS.index(good)].take(amount)
@@ -85,25 +85,25 @@ def test_the_game_has_a_table_of_its_own() -> None:
 
 def test_own_goods_and_values_stand_beside_the_steppers() -> None:
     seated, _ = alone()
-    ore = seated._controls.composer._facts[4].value
+    ore = seated._controls.editor._facts[4].value
     assert re.sub("<[^>]+>", "", ore) == "Orehold 3net 0worth 40"
-    labels = [s.name for s in (*seated._controls.composer._give, *seated._controls.composer._get)]
+    labels = [s.name for s in (*seated._controls.editor._give, *seated._controls.editor._get)]
     assert labels == [*(f"Give {good}" for good in GOODS), *(f"Get {good}" for good in GOODS)]
 
 
 def test_what_is_composed_is_valued_at_once() -> None:
     seated, _ = alone()
     put(seated, give={"Wheat": 4}, get={"Ore": 1})
-    assert "<b>+20</b> for you if it is accepted" in seated._controls.composer.sum.value
-    assert "You give 4 Wheat, worth 20 to you, and get 1 Ore, worth 40 to you." in seated._controls.composer.sum.value
+    assert "<b>+20</b> for you if it is accepted" in seated._controls.editor.sum.value
+    assert "You give 4 Wheat, worth 20 to you, and get 1 Ore, worth 40 to you." in seated._controls.editor.sum.value
     put(seated, give={"Brick": 2})
-    assert "<b>\N{MINUS SIGN}30</b>" in seated._controls.composer.sum.value
-    assert "nl-loss" in seated._controls.composer.sum.value
+    assert "<b>\N{MINUS SIGN}30</b>" in seated._controls.editor.sum.value
+    assert "nl-loss" in seated._controls.editor.sum.value
 
 
 def test_amounts_stop_at_what_there_is() -> None:
     seated, _ = alone()
-    ore = seated._controls.composer._give[4]
+    ore = seated._controls.editor._give[4]
     for amount, kept in ((-1, 0), (5, 3)):
         ore.take(amount)
         assert ore.value == kept, "no more can be given than is held"
@@ -116,9 +116,9 @@ def test_an_offer_is_sent_in_the_games_own_form_with_its_words_behind_it() -> No
     write(seated._controls.words, "  A good one.  ")
     press(seated, "Make this offer")
     assert replies(match) == ["[Offer: 2 Wheat, 1 Sheep -> 1 Brick] A good one."]
-    assert seated._controls.composer.is_empty
+    assert seated._controls.editor.is_empty
     assert seated._controls.words.value == ""
-    assert "Your offer waits: you get 1 Brick for 2 Wheat, 1 Sheep" in seated._bar._text.value
+    assert "You get 1 Brick for 2 Wheat, 1 Sheep" in seated._card._text.value
 
 
 def test_a_message_can_be_sent_without_an_offer_and_silence_is_a_pass() -> None:
@@ -133,19 +133,18 @@ def test_a_message_can_be_sent_without_an_offer_and_silence_is_a_pass() -> None:
 def test_the_waiting_offer_stands_with_its_gain_and_can_be_accepted() -> None:
     seated, match = alone("B")
     reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore] Please.")
-    waiting = seated._bar._text.value
-    assert "Player A offers: you get 2 Brick for 1 Ore" in waiting
+    waiting = seated._card._text.value
+    assert "You get 2 Brick for 1 Ore" in waiting
     assert '<span class="nl-neutral"><b>+8</b> for you' in waiting
-    for words in ("Player A's gain is not shown; the larger gain wins.", "Without any trade it is a draw."):
-        assert words in unescape(waiting)
+    assert "Without any trade it is a draw." in unescape(waiting)
     assert "Accepting does not end the match." in waiting
     assert "nl-primary" not in seated._controls.accept._dom_classes
     press(seated, "Accept")
     assert replies(match)[-1] == "[Accept]"
     assert match.seen("B").private.holdings == (10, 10, 10, 12, 9)
-    assert '<div class="nl-big">+8</div>' in seated._controls._gain.value
-    assert "+2" in seated._controls.composer._facts[3].value, "the net flow so far"
-    assert "\N{MINUS SIGN}1" in seated._controls.composer._facts[4].value
+    assert "<dd>+8</dd>" in seated._facts.value
+    assert "+2" in seated._controls.editor._facts[3].value, "the net flow so far"
+    assert "\N{MINUS SIGN}1" in seated._controls.editor._facts[4].value
 
 
 def test_an_offer_can_be_denied_or_answered_with_another() -> None:
@@ -203,8 +202,8 @@ def test_an_offer_that_cannot_be_covered_says_so_before_it_is_accepted() -> None
     seated, match = alone()
     press(seated, "Send message without an offer")
     reply_other(seated, match, "[Offer: 1 Wheat -> 5 Ore]")
-    assert "You cannot accept it: you hold only 3 Ore." in seated._bar._text.value
-    assert "</b> for you" not in seated._bar._text.value
+    assert "You cannot accept it: you hold only 3 Ore." in seated._card._text.value
+    assert "</b> for you" not in seated._card._text.value
     assert seated._controls.accept.disabled
     assert seated._controls.extend.disabled
     assert not seated._controls.deny.disabled
@@ -219,7 +218,7 @@ def test_what_is_composed_can_be_cleared() -> None:
     seated, _ = alone()
     put(seated, give={"Wheat": 3}, get={"Ore": 1})
     press(seated, "Clear")
-    assert seated._controls.composer.is_empty
+    assert seated._controls.editor.is_empty
 
 
 def test_turns_are_counted_as_they_are_played() -> None:
@@ -270,8 +269,8 @@ def test_on_the_last_turn_a_message_or_the_end_takes_the_place_of_an_offer(prese
     press(seated, "Send message without an offer")
     other_side = HumanSeat(match, "B", {})
     table = other_side._controls
-    assert "No offer waits, and nobody can answer a new one." in other_side._bar._text.value
-    assert table.compose == "" and not shown(other_side._bar._go)
+    assert "No offer waits, and nobody can answer a new one." in other_side._card._text.value
+    assert table.compose == "" and not shown(other_side._card._go)
     assert shown(table.finish) and shown(table._last) and shown(table.words)
     assert not any(map(shown, (*table._composing, table.offer, table.counter, table.extend)))
     write(table.words, "Good bye.")
@@ -304,13 +303,13 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
         put(seated, give={"Wheat": 3 if seated is seats["A"] else 2}, get={"Wood": 1})
         answer = "Accept" if trade else "Deny"
         more = f"{answer} theirs, then offer mine" if incoming else "Make this offer"
-        press(seated, more if shown(seated._controls.composer.goods) else answer)
+        press(seated, more if shown(seated._controls.editor.goods) else answer)
     assert match.ended.end == ("AGREED" if trade else "NO_DEAL")
     assert not [event for event in match.events if isinstance(event, Rejected)]
     for seated in seats.values():
         seated._session.advance()
         assert not shown(seated._controls._offering)
-        assert not shown(seated._bar._buttons)
+        assert not shown(seated._card._buttons)
         drawn = everything(seated)
         assert ("You gave" in drawn) is trade
         assert "All turns were played" in drawn
@@ -367,7 +366,7 @@ def test_after_the_end_the_own_gain_and_trades_stand_there() -> None:
     seated, match = alone("B", max_turns=2)
     reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore]")
     press(seated, "Accept")
-    drawn = seated._controls._after.value + seated._controls._gain.value
+    drawn = seated._controls._after.value
     assert "All turns were played, with 1 trade." in drawn
     assert "nl-deal" not in drawn, "a gain may still be the smaller one"
     for cell in ("1 Ore", "2 Brick", "+8"):
@@ -380,11 +379,11 @@ def test_after_the_end_the_own_gain_and_trades_stand_there() -> None:
 def test_amounts_from_a_page_are_cut_to_what_can_be_offered() -> None:
     seated, match = alone()
     put(seated, give={"Ore": 10**30, "Wood": -5}, get={"Wheat": 10**30})
-    assert seated._controls.composer.give == (0, 0, 0, 0, 3)
-    assert seated._controls.composer.get == (999_999_999, 0, 0, 0, 0)
+    assert seated._controls.editor.give == (0, 0, 0, 0, 3)
+    assert seated._controls.editor.get == (999_999_999, 0, 0, 0, 0)
     for wrong in ("many", None, [1], {"a": 1}):
         with pytest.raises((traitlets.TraitError, TypeError, ValueError)):
-            seated._controls.composer._give[0].take(wrong)
+            seated._controls.editor._give[0].take(wrong)
     press(seated, "Make this offer")
     assert replies(match) == ["[Offer: 3 Ore -> 999999999 Wheat]"]
 
@@ -392,8 +391,8 @@ def test_amounts_from_a_page_are_cut_to_what_can_be_offered() -> None:
 @pytest.mark.parametrize("preset", PRESETS)
 def test_a_rewritten_maximum_offers_nothing_that_is_not_held(preset: str) -> None:
     seated, match = alone(preset=preset)
-    seated._controls.composer._give[4].set_state({"max": 500})
-    seated._controls.composer._give[4].take(400)
+    seated._controls.editor._give[4].set_state({"max": 500})
+    seated._controls.editor._give[4].take(400)
     put(seated, get={"Wheat": 1})
     press(seated, "Make this offer")
     assert len(match.events) == 1

@@ -37,7 +37,7 @@ def everything(seated: HumanSeat) -> str:
         controls = looks(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
         controls.update(seen, asked=False)
         controls.draw_figure()
-        parts = [controls.main, controls.side]
+        parts = [controls.past, controls.composer]
     views = [looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen)]
     return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", "".join(map(str, [*views, *map(state, parts)])))
 
@@ -148,7 +148,7 @@ def test_the_plain_table_obeys_the_same_law() -> None:
 def test_a_game_without_a_table_shows_its_aim_and_what_its_numbers_mean() -> None:
     match = Match(Ultimatum(), seed=1)
     seated = HumanSeat(match, "A", {})
-    assert '<p class="nl-strong">Get as many of the 10 units as you can.</p>' in seated._rules.value
+    assert '<p class="nl-strong">Get as many of the 10 units as you can.</p>' in seated._facts.value
     assert "A offers B some of them" in seated._rules.value
     assert "If B says no, you get" in seated._controls._own.value
     share = seated._controls.panels[0].inputs.inputs["share"].stepper
@@ -174,8 +174,9 @@ def test_the_box_for_a_typed_reply_is_open_where_there_is_no_option() -> None:
         def options(self, seen: Any) -> tuple[Any, ...]:
             return ()
 
-    assert not HumanSeat(Match(Ultimatum(), seed=1), "A", {})._controls._typing.is_open
-    assert HumanSeat(Match(Silent(), seed=1), "A", {})._controls._typing.is_open
+    for game, shown in ((Ultimatum(), False), (Silent(), True)):
+        table_ = HumanSeat(Match(game, seed=1), "A", {})._controls
+        assert (table_._typed.widget in table_.composer.children) is shown
 
 
 def test_the_end_at_the_plain_table_tells_what_each_said_last() -> None:

@@ -81,7 +81,10 @@ _LOOK = """() => {
 """Reads a `Look` from a page."""
 _NOTICES = """() => [...document.querySelectorAll(".nl-notice, .nl-banner, .nl-lost")]
   .filter((el) => el.offsetParent && el.innerText.trim()).map((el) => el.innerText.trim()).join("; ").slice(0, 300)"""
-_SHOW_TYPED = "() => document.querySelectorAll('.nl-typed > *').forEach((el) => { el.style.display = ''; })"
+_SHOW_TYPED = """() => {
+  for (const part of document.querySelectorAll(".nl-typed > *")) part.style.display = "";
+  for (const keys of document.querySelectorAll(".nl-keys")) keys.open = true;
+}"""
 """Shows the box for a typed reply, which a study with texts of its own does not."""
 _TABLE = "() => document.querySelector('.nl-page .nl-page')?.innerText ?? ''"
 
@@ -401,7 +404,6 @@ class BrowserVisit(Visitor):
         box = view.locator(".nl-reply textarea").first
         if not await box.is_visible():
             await self._tab.evaluate(_SHOW_TYPED)
-            await view.locator(".nl-typed .nl-link").first.click(timeout=10_000)
         await box.fill(text, timeout=10_000)
         return view.locator(".nl-reply button").first
 

@@ -8,9 +8,9 @@ import ipywidgets as w
 
 from negolab.analysis import measures
 from negolab.analysis.replies import Proposal, proposals
-from negolab.catalog import AnyGame, title
+from negolab.catalog import AnyGame
 from negolab.events import Ended
-from negolab.formatting import format_amount, format_end, format_number
+from negolab.formatting import format_amount, format_number
 from negolab.game import Seat, other
 from negolab.record import Record, start_state
 from negolab_widgets import html
@@ -19,60 +19,61 @@ from negolab_widgets.html import Markup, element
 from negolab_widgets.replay.plane import course, render_legend, render_plane, surroundings
 from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import box, column, row, set_visible, styled
-from negolab_widgets.tables.decision import end_class
+from negolab_widgets.tables.controls import column, row, set_visible, styled
+from negolab_widgets.tables.decision import end_class, person_name
 
 
 class EndScreen(w.VBox):  # type: ignore[misc]
-    """The end of a match for the person who may see its record.
+    """The end of a match for the person who may see its record, to stand below the person's result.
+
+    Attributes:
+        plane: What was possible; None where nothing was proposed.
 
     Args:
         record: The match.
         seat: The person's seat.
-        rematch: Called to play the same again, with a new deal.
+        rematch: Called with a seat to play the same again from it, with a new deal.
         another: Called to choose another game.
     """
 
-    def __init__(self, record: Record, seat: Seat, rematch: Callable[[], None], another: Callable[[], None]) -> None:
+    def __init__(
+        self, record: Record, seat: Seat, rematch: Callable[[Seat], None], another: Callable[[], None]
+    ) -> None:
         self._record, self._seat, guard = record, seat, FaultGuard("the end of a match")
-        again = guard.button("Rematch", rematch, cls="nl-primary")
+        again = guard.button("Rematch", lambda: rematch(seat), cls="nl-primary")
+        swap = guard.button("Swap seats", lambda: rematch(other(seat)))
         self._open = guard.button("Replay", self._show_replay)
-        buttons = row(again, self._open, guard.button("Another game", another))
+        buttons = row(again, swap, self._open, guard.button("Another game", another))
         self._replay = column()
-        result = column(w.HTML(render_end(record, seat)), buttons, guard.notice, cls="nl-main")
-        self._planes = self._plane()
-        columns = box(result, *self._planes, cls="nl-columns")
-        super().__init__([w.HTML(element("h1", _title(record))), columns, self._replay])
+        self.plane = self._plane()
+        reason = w.HTML(element("p", _reason(record)) if _reason(record) else "")
+        super().__init__([reason, w.HTML(render_end(record, seat)), buttons, guard.notice, self._replay])
         self.add_class("nl-column")
 
-    def _plane(self) -> list[w.Widget]:
+    def _plane(self) -> w.Widget | None:
         made = course(self._record, record_steps(self._record))
         if not made.points:
-            return []
+            return None
         around = surroundings(self._record)
         drawn = html.join([render_plane({"": made}, around, numbered=False), render_legend(around, moment=False)])
-        heading = "What was paid after each round" if around.rounds else "What each proposal would have brought"
-        plane = styled(w.HTML(html.panel(f"{heading}; you are {self._seat}", drawn)), "nl-side")
-        return [plane]
+        heading = "What was paid after each round" if around.rounds else "What was possible"
+        return styled(w.HTML(html.panel(f"{heading}; you are {self._seat}", drawn)), "nl-possible")
 
     def _show_replay(self) -> None:
         from negolab_widgets.replay import Replay  # slow to import
 
         self._replay.children = [Replay(self._record)]
-        for widget in (self._open, *self._planes):
-            set_visible(widget, False)
+        set_visible(self._open, False)
 
 
 def render_end(record: Record, seat: Seat) -> Markup:
-    """Render what both got, and how that compares with no deal and with what was possible."""
-    game, away = record.game, other(seat)
-    names = {seat: "You", away: _name(record, away)}
-    rows = [(f"{names[each]} got", game.format_payoff(record.payoffs[each])) for each in (seat, away)]
-    gain = _gain(record, seat)
-    (you, paid), theirs = rows
-    own = ", ".join(filter(None, (paid, _compare_with_no_deal(record, seat, gain))))
-    told = [(you, own), theirs, *_possible(record, seat), *_best_offer(record, seat)]
-    return html.panel("Who got what", html.pairs(told), cls=end_class(gain))
+    """Render how the seat's result compares with no deal, with the other's, and with what was possible."""
+    game, away, gain = record.game, other(seat), _gain(record, seat)
+    compared = _compare_with_no_deal(record, seat, gain)
+    told = [("For you", compared)] if compared else []
+    told += [(f"{_name(record, away)} got", game.format_payoff(record.payoffs[away]))]
+    told += [*_possible(record, seat), *_best_offer(record, seat)]
+    return html.panel("Beside it", html.table((), told, "Beside it"), cls=end_class(gain))
 
 
 def _gain(record: Record, seat: Seat) -> float:
@@ -90,12 +91,10 @@ def _compare_with_no_deal(record: Record, seat: Seat, gain: float) -> str:
     return f"{format_amount(abs(gain), record.game.unit)} {'more' if gain > 0 else 'less'} than without a deal"
 
 
-def _title(record: Record) -> str:
+def _reason(record: Record) -> str:
+    """Return why a match was stopped from outside its rules; "" if it was not."""
     last = record.events[-1]
-    reason = last.reason if isinstance(last, Ended) else None
-    played = record.end == "AGREED" and record.game.has_paid_rounds
-    end = "all rounds played" if played else format_end(record.end)
-    return f"{title(record.header.game)}. {end.capitalize()}{f': {reason}' if reason else ''}"
+    return (last.reason or "") if isinstance(last, Ended) else ""
 
 
 def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
@@ -142,5 +141,5 @@ def _format_gain(gain: float, game: AnyGame) -> str:
 
 
 def _name(record: Record, seat: Seat) -> str:
-    role = table(record.game).role(record.game, seat)
-    return role[:1].upper() + role[1:]
+    name = person_name(table(record.game).role(record.game, seat), seat)
+    return name[:1].upper() + name[1:]

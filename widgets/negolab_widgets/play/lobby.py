@@ -214,20 +214,22 @@ class Lobby(Page):
         if not self._table.children:
             return
         table = self._table.children[0]
-        if record is None:
+        if record is None or self._matchmaker.seat is None:
             self._table.children = [table, self._another]
             return
         seat: Seat = "A" if record.header.players["A"] == PERSON else "B"
-        end = EndScreen(record, seat, lambda: self._rematch(record, seat), self._leave)
-        self._table.children = [end, table]
+        end = EndScreen(record, seat, lambda again: self._rematch(record, again), self._leave)
+        self._matchmaker.seat.show_end(end, end.plane)
+        self._table.children = [table]
         self._shield.focus()
 
     def _rematch(self, record: Record, seat: Seat) -> None:
-        """Play the same game against the same player in the same seat, on a new deal."""
+        """Play the same game against the same player from a seat, on a new deal."""
         header = record.header
-        again = self._request or MatchRequest(header.game, header.preset or "", header.players[other(seat)], seat, None)
+        (across,) = (name for name in header.players.values() if name != PERSON)
+        again = self._request or MatchRequest(header.game, header.preset or "", across, seat, None)
         self._leave()
-        self._show(self._matchmaker.start_match(again._replace(seed=None)))
+        self._show(self._matchmaker.start_match(again._replace(seat=seat, seed=None)))
 
 
 def _titled(names: Sequence[str]) -> list[tuple[str, str]]:

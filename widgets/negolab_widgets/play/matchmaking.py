@@ -46,7 +46,12 @@ class Matchmaker(Protocol):
 
     A matchmaker calls back once a match is over and kept, or goes on elsewhere, with the reason why it was stopped ("":
     it was not), and with its record (None: it goes on elsewhere).
+
+    Attributes:
+        seat: The person's seat of the last match; None before the first.
     """
+
+    seat: SeatWidget | None
 
     def start_match(self, request: MatchRequest) -> w.Widget:
         """Start a match and return its table."""
@@ -71,13 +76,14 @@ class LocalMatchmaker:
     def __init__(self, out: Path, ended: Ended) -> None:
         self._out, self._on_ended = out, ended
         self._match: Match | None = None
+        self.seat: SeatWidget | None = None
         self._kept: set[str] = set()
         self._endpoints = LocalEndpoints()
 
     def start_match(self, request: MatchRequest) -> w.Widget:
         game, across = catalog.load(request.game, preset=request.preset), other(request.seat)
         match = Match(game, seed=request.seed, players={request.seat: PERSON, across: request.opponent})
-        table = HumanSeat(
+        self.seat = HumanSeat(
             match,
             request.seat,
             seat_players(match, self._endpoints, {request.seat}, load=False),
@@ -86,7 +92,7 @@ class LocalMatchmaker:
             thinker=model_name(request.opponent),
         )
         self._match = match
-        return table
+        return self.seat
 
     def list_endpoints(self) -> Sequence[dict[str, Any]]:
         return self._endpoints.listed()
@@ -116,6 +122,7 @@ class HostMatchmaker:
     def __init__(self, socket: str, ended: Ended) -> None:
         self._host, self._on_ended = HostClient(socket), ended
         self._page: PageClient | None = None
+        self.seat: SeatWidget | None = None
         self._following: asyncio.Task[None] | None = None
 
     def start_match(self, request: MatchRequest) -> w.Widget:
@@ -134,7 +141,7 @@ class HostMatchmaker:
         """Make the table of a match from the lease that the host has given for it."""
         page = self._page = PageClient(self._host, lease["lease"])
         assert isinstance(page.state, Playing)
-        seat = SeatWidget(
+        seat = self.seat = SeatWidget(
             HostSeat(page),
             title=title(page.state.game),
             keep=lambda: self._match_over(lease["match"]),

@@ -20,12 +20,12 @@ from negolab.studies.texts import format_payoff, match_end, texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
-from negolab_widgets.html import Markup, element
+from negolab_widgets.html import Markup, StableHTML, element
 from negolab_widgets.page import Page
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import ControlsContext, box
+from negolab_widgets.tables.controls import ControlsContext, box, column
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
-from negolab_widgets.tables.decision import Decision, DecisionBar
+from negolab_widgets.tables.decision import Decision, DecisionCard, Shortcuts, person_name, render_keys, set_class
 
 log = logging.getLogger("negolab.widgets")
 
@@ -37,8 +37,8 @@ def render_result(game: AnyGame, closing: SeatOutcome, kept: str) -> Markup:
     """Render how the match ended, what the seat was paid, and where the record is."""
     return element(
         "div",
-        element("strong", match_end(game, closing.end)),
-        element("div", texts.RESULT.format(payoff=format_payoff(game, closing.payoff))),
+        element("div", match_end(game, closing.end)),
+        element("strong", texts.RESULT.format(payoff=format_payoff(game, closing.payoff))),
         element("div", kept, cls="nl-who"),
         cls="nl-result",
         role="status",
@@ -86,21 +86,27 @@ class SeatWidget(Page):
     # What is on the table.
 
     def _build(self) -> list[w.Widget]:
-        self._header, self._log, self._result, self._rules = w.HTML(), w.HTML(), w.HTML(), w.HTML()
-        self._header.value = element("h1", self._title)
+        self._rules, self._log, self._result = w.HTML(), w.HTML(), w.HTML()
+        self._header, self._facts, self._keys = StableHTML(), StableHTML(), Shortcuts()
         context = ControlsContext(self._on_reply, self._guard, self._log)
-        self._controls = self._table(self._game, self._view.seen, context)
-        self._controls.main.add_class("nl-main")
-        self._controls.side.add_class("nl-side")
-        columns = box(self._controls.main, self._controls.side, cls="nl-columns")
-        self._bar = DecisionBar(self._controls.actions, self._controls.answer_notice)
-        return [self._header, self._rules, self._result, columns, self._bar]
+        table = self._controls = self._table(self._game, self._view.seen, context)
+        help = column(w.HTML(render_keys()), table.help, cls="nl-help")
+        head = box(self._header, self._rules, self._keys, help, cls="nl-head")
+        self._card = DecisionCard(self._result, table.composer, table.actions, table.answer_notice)
+        self._body = box(self._facts, self._card, table.past, cls="nl-body")
+        return [head, self._body]
+
+    def show_end(self, end: w.Widget, plane: w.Widget | None) -> None:
+        """Show an account of the end below the result, and what was possible in place of what could be done."""
+        details = () if plane is None else (self._controls.composer,)
+        outcome = column(self._result, end, *details, cls="nl-outcome")
+        self._body.children = [outcome, self._card if plane is None else plane, self._controls.past]
 
     def show_pause(self, why: str) -> None:
-        """Show in the bar why the match does not go on just now; "" once it does."""
+        """Show why the match does not go on just now; "" once it does."""
         if why != self._pause:
             self._pause = why
-            self._draw_bar(self._view)
+            self._draw_card(self._view)
 
     def _on_change(self) -> None:
         # What an own reply changes is drawn once it is known whether it was accepted.
@@ -121,48 +127,63 @@ class SeatWidget(Page):
         if now.closing is not None:
             self._result.value = render_result(self._game, now.closing, self._record_notice or "")
         self._controls.update(now.seen, asked=now.asked, left=now.left)
-        self._draw_bar(now)
+        self._header.value = self._render_header(now)
+        self._facts.value = self._render_facts(now)
+        self._draw_card(now)
         # From here on a press answers what the page shows now.
         self._shield.turn = now.turn
         self._controls.draw_figure()
 
-    def _draw_bar(self, now: SeatView) -> None:
-        decision = self._table.decision(self._game, now.seen) if now.closing is None else Decision()
-        turn, compose = (now.turn, self._controls.compose) if now.asked else (None, "")
+    def _draw_card(self, now: SeatView) -> None:
         over = now.closing is not None
-        self._bar.draw(self._render_turn(now), decision, turn=turn, over=over, compose=compose)
+        decision = Decision() if over else self._table.decision(self._game, now.seen)
+        compose = self._controls.compose if now.asked else ""
+        self._card.draw(self._render_turn(now), decision, over=over, compose=compose)
+        set_class(self._body, "nl-ended", over)
+        self._keys.turn = now.turn if now.asked else -1
+
+    def _render_header(self, now: SeatView) -> Markup:
+        """Render the title, the seat, and how far the match is."""
+        role = self._table.role(self._game, self._seat)
+        seat = texts.YOU if role.endswith(f" {self._seat}") else texts.YOU_ARE.format(role=role)
+        clock = self._table.clock(self._game, now.seen)
+        return html.join(
+            [
+                element("h1", self._title),
+                element("span", seat, cls=f"nl-person nl-person-{self._seat.lower()}"),
+                element("span", clock, cls="nl-soft"),
+            ]
+        )
+
+    def _render_facts(self, now: SeatView) -> Markup:
+        """Render the goal, and what the seat must have in view."""
+        goal = [element("p", rule, cls="nl-strong") for rule in self._table.rules(self._game, now.seen)[:1]]
+        facts = (
+            element("div", element("dt", name), element("dd", value))
+            for name, value in self._table.facts(self._game, now.seen)
+        )
+        return element("div", *goal, element("dl", *facts), cls="nl-known")
 
     def _render_rules(self, now: SeatView) -> Markup:
-        """Render the rules for a person, open until the first answer, with the game's own text behind a click."""
+        """Render the rules for a person behind a click, with the game's own text behind another."""
         rules = self._table.rules(self._game, now.seen)
         whole = html.details(texts.RULES, html.preformatted(now.rules))
-        if not rules:
-            return whole
-        is_new = now.closing is None and not any(entry.kind == "own" for entry in now.talk)
-        goal, *others = rules
-        listed = element("ul", *(element("li", rule) for rule in others))
-        body = element("div", element("p", goal, cls="nl-strong"), listed, cls="nl-prose-text")
-        # Folded, the goal stays in view.
-        head = html.join([texts.RULES_IN_SHORT, element("span", goal, cls="nl-goal")])
+        goal, *others = rules or (texts.RULES,)
+        listed = element("ul", *(element("li", rule) for rule in others)) if others else ""
         # A study with texts of its own shows no prompt: it is written for models, in the game's own language.
-        return html.details(head, html.join([body, "" if are_overridden() else whole]), is_open=is_new)
+        word_for_word = "" if rules and are_overridden() else whole if rules else html.preformatted(now.rules)
+        body = element("div", element("h2", goal), listed, word_for_word, cls="nl-pop")
+        return html.details(texts.RULES_IN_SHORT, body)
 
     def _render_turn(self, now: SeatView) -> Markup:
-        """Render the seat, how far the match is, and whose turn it is."""
-        role = self._table.role
-        across = role(self._game, other(self._seat))
+        """Render whose turn it is."""
+        across = person_name(self._table.role(self._game, other(self._seat)), other(self._seat))
         model = self._opponent_model
         waiting = texts.THINKING.format(model=model) if model else texts.WAITING_FOR.format(role=across)
         running = f"{texts.YOUR_TURN} {self._pause}".strip() if now.asked else self._pause or waiting
         status = texts.MATCH_OVER if now.closing else running
         state = "nl-turn" if now.asked else "nl-wait" if now.closing else "nl-wait nl-alive"
-        return html.element(
-            "div",
-            html.element("span", status, cls=state, role="status"),
-            html.element("span", texts.YOU_ARE.format(role=role(self._game, self._seat)), cls="nl-seat"),
-            html.element("span", self._table.clock(self._game, now.seen)),
-            cls="nl-bar",
-        )
+        return element("div", element("span", status, cls=state, role="status"), cls="nl-bar")
 
     # What happens.
 

@@ -13,13 +13,14 @@ from negolab.catalog import AnyGame
 from negolab.user_code import describe_failure
 from negolab_widgets.fields import Slider
 from negolab_widgets.tables.controls import Table, column, framed, render_facts, row, set_visible
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, Decision
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, Decision, render_pay
 from negolab_widgets.tables.plain import PlainTable
 
 __all__ = [
     "ACCEPT",
     "COMPOSE",
     "REFUSE",
+    "SEND",
     "Decision",
     "PlainTable",
     "Slider",
@@ -27,6 +28,7 @@ __all__ = [
     "column",
     "framed",
     "render_facts",
+    "render_pay",
     "row",
     "set_visible",
     "table",

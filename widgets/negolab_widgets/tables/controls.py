@@ -32,6 +32,9 @@ class ControlsContext:
         self.send, self.guard, self.log = send, guard, log
 
 
+_WORDED = ("role", "clock", "rules", "facts", "decision", "render")
+
+
 class RejectedReply(NamedTuple):
     """The seat's own reply that was not accepted, and why."""
 
@@ -42,9 +45,10 @@ class RejectedReply(NamedTuple):
 class Table:
     """Base class of a game's table: what stands before a seat, and the controls by which it answers.
 
-    A subclass builds its widgets once in `build` (into `main` and `side`, and the buttons that answer an offer into
-    `actions`), sets their state in `draw` from `self.seen` and `self.asked`, and clears what was entered in
-    `clear_input`; `draw_figure` comes last. It may word `role`, `clock`, `rules`, `decision` and `render`.
+    A subclass builds its widgets once in `build`: what happened into `past`, what the seat can do into `composer`, the
+    buttons that answer an offer into `actions`. It sets their state in `draw` from `self.seen` and `self.asked`, and
+    clears what was entered in `clear_input`; `draw_figure` comes last. It may word `role`, `clock`, `rules`, `facts`,
+    `decision` and `render`.
 
     Attributes:
         game: The game as this seat may know it.
@@ -66,7 +70,8 @@ class Table:
         self._just_refused = False
         self.notice = self.new_notice()
         self._beside = self.notice
-        self.main, self.side, self.actions = column(), column(), row()
+        self.past, self.composer = column(cls="nl-past"), column(cls="nl-composer")
+        self.actions, self.help = row(), column()
         self.answer_notice = self.new_notice()
         self.build()
 
@@ -74,9 +79,9 @@ class Table:
 
     @override
     def __init_subclass__(cls, *, view: ModuleType | None = None, **more: Any) -> None:
-        """Take `role`, `clock`, `rules`, `decision` and `render` from the functions of a module, if one is given."""
+        """Take what a table words from the functions of a module, if one is given."""
         super().__init_subclass__(**more)
-        for name in ("role", "clock", "rules", "decision", "render") if view is not None else ():
+        for name in _WORDED if view is not None else ():
             setattr(cls, name, staticmethod(getattr(view, name)))
 
     @staticmethod
@@ -92,6 +97,11 @@ class Table:
     @staticmethod
     def rules(game: Any, seen: Any) -> Sequence[str]:
         """Return the rules for a person in a few sentences, the goal first; () shows the game's own text alone."""
+        return ()
+
+    @staticmethod
+    def facts(game: Any, seen: Any) -> Sequence[tuple[str, object]]:
+        """Return what the seat must have in view, as names and short values."""
         return ()
 
     @staticmethod
@@ -127,17 +137,16 @@ class Table:
         button.on_click(lambda _: self.context.guard(work))
         return button
 
-    def word_for_word(self) -> w.Widget:
-        """Make a button that shows the game's own log, which a study with texts of its own does not."""
-        words = Collapsible(self, table_texts.WORD_FOR_WORD, self.context.log).widget
-        set_visible(words, not are_overridden())
-        return words
-
     def typed(self, *parts: w.Widget) -> w.Widget:
-        """Make a button that shows a box for a reply in the game's own form; see `word_for_word`."""
-        box = column(Collapsible(self, table_texts.TYPED, column(*parts) if len(parts) > 1 else parts[0]).widget)
-        set_visible(box.children[0], not are_overridden())
-        box.add_class("nl-typed")
+        """Put a box for a reply in the game's own form, and the game's own log, behind the page's "?".
+
+        A study with texts of its own shows neither.
+        """
+        words = Collapsible(self, table_texts.WORD_FOR_WORD, self.context.log).widget
+        box = column(column(*parts), cls="nl-typed")
+        self.help.children = [box, words]
+        for part in (box.children[0], words):
+            set_visible(part, not are_overridden())
         return box
 
     def ask_first(self, text: str, work: Callable[[], None], *, key: bool = True) -> AskFirst:
@@ -148,7 +157,7 @@ class Table:
         return asking
 
     def message_box(
-        self, hint: str, label: str = "", *, rows: int = 2, changed: Callable[[], None] | None = None
+        self, hint: str, label: str = "", *, rows: int = 1, changed: Callable[[], None] | None = None
     ) -> w.Textarea:
         """Make a box for words, which `changed` is told of once the box is left."""
         label = label or table_texts.YOUR_MESSAGE

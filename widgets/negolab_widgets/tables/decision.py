@@ -1,4 +1,4 @@
-"""The bar that stays in view at every table: whose turn it is, the offer that stands, what it pays, and what to do.
+"""The card of what a seat can do: whose turn it is, the offer that stands, what it pays, its own offer, the buttons.
 
 Keys: A accepts, R refuses, O goes to the controls of an own offer, ? lists the keys; none fires while one types. Enter
 on a number or a choice of an own offer sends it.
@@ -6,18 +6,19 @@ on a number or a choice of an own offer sends it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple
 
 import anywidget
 import ipywidgets as w
 import traitlets as t
 
+from negolab.game import Seat
 from negolab.studies.texts import table_texts
 from negolab_widgets.html import Markup, StableHTML, element, fill, join
 
-ACCEPT, REFUSE, COMPOSE = "nl-accept", "nl-refuse", "nl-compose"
-"""Classes of the buttons that the keys A and R press, and of the controls to which O goes."""
+ACCEPT, REFUSE, COMPOSE, SEND = "nl-accept", "nl-refuse", "nl-compose", "nl-send"
+"""Classes of the buttons that the keys A and R press, of the controls to which O goes, and of the buttons that send
+from them."""
 UNSET = "nl-unset"
 """Class of a button while nothing is chosen that it would send: drawn quietly, its press says what is missing."""
 
@@ -26,14 +27,23 @@ class Decision(NamedTuple):
     """The situation of a seat in short.
 
     Attributes:
-        offer: The offer that stands, in one line; "" if none does.
+        says: What stands, in a few words, such as "The seller offers".
+        offer: The offer that stands; "" if none does.
         pays: What it pays the seat; "" if that is not known.
         last: What the other did last; "" if nothing.
+        by: Who made the offer that stands; None: nobody.
     """
 
+    says: str = ""
     offer: object = ""
     pays: object = ""
     last: str = ""
+    by: Seat | None = None
+
+
+def person_name(role: str, seat: Seat) -> str:
+    """Return what a seat is called among people: a role that is only its letter says nothing to them."""
+    return table_texts.THE_OTHER if role.endswith(f" {seat}") else role
 
 
 def pay_class(gain: float) -> str:
@@ -46,10 +56,22 @@ def end_class(gain: float) -> str:
     return "nl-deal" if gain > 0 else "nl-deal nl-worse" if gain < 0 else ""
 
 
-def render_pay(amount: str, compared: str = "", *, gain: float) -> Markup:
-    """Render what an offer pays the seat, in the colour of its gain over no deal, and a comparison behind it."""
+def render_pay(amount: str, compared: str = "", *, gain: float, bar: tuple[float, float] | None = None) -> Markup:
+    """Render what an offer pays the seat, a comparison behind it, and a bar.
+
+    Args:
+        amount: What it pays.
+        compared: The comparison.
+        gain: Its gain over no deal, which colours it.
+        bar: Its share, and that of no deal, of the most that the seat could get.
+    """
     pays = element("span", fill(table_texts.FOR_YOU, amount=element("b", amount)), cls=pay_class(gain))
-    return join([pays, element("span", f" {compared}", cls="nl-soft") if compared else ""])
+    drawn: object = ""
+    if bar is not None:
+        share, without = (f"{100 * max(0.0, min(1.0, part)):.1f}%" for part in bar)
+        fill_ = element("i", style=f"width: {share}", cls="nl-loss" if gain < 0 else "")
+        drawn = element("div", fill_, element("u", style=f"left: {without}"), cls="nl-scale", aria_hidden="true")
+    return element("div", pays, element("span", compared, cls="nl-soft") if compared else "", drawn, cls="nl-pays")
 
 
 def name_accept(button: w.Button, text: str, *, gain: float) -> None:
@@ -68,48 +90,51 @@ MAX_LAST = 110
 """Characters of the other's last act that are shown."""
 
 
-class DecisionBar(w.VBox):  # type: ignore[misc]
-    """The bar of one table.
+class DecisionCard(w.VBox):  # type: ignore[misc]
+    """The card of one table: the result or what stands, the controls of an own offer, and the buttons.
+
+    On a phone the controls are a sheet, which the button of an own offer opens.
 
     Args:
-        actions: The table's buttons that answer what stands.
+        result: How the match ended, once it has.
+        composer: The table's controls of an own offer.
+        actions: The table's buttons; those of the class `SEND` belong to the controls.
         notice: Where the table shows why an answer was refused.
     """
 
-    def __init__(self, actions: w.Box, notice: w.Widget) -> None:
-        self._text, self._keys = StableHTML(), Shortcuts()
-        self._actions = actions
-        self._go = w.Button(description=table_texts.MAKE_AN_OFFER)
+    def __init__(self, result: w.Widget, composer: w.Box, actions: w.Box, notice: w.Widget) -> None:
+        self._text, self._actions = StableHTML(), actions
+        self._go, self._back = w.Button(), w.Button(description=table_texts.BACK)
         self._go.add_class("nl-go")
-        self._buttons = w.Box([actions, self._go, self._keys])
+        self._back.add_class("nl-back")
+        self._buttons = w.Box([actions, self._go, self._back])
         self._buttons.add_class("nl-actions")
-        super().__init__([self._text, self._buttons, notice])
+        super().__init__([result, self._text, composer, notice, self._buttons])
         self.add_class("nl-decision")
 
-    def draw(self, head: Markup, decision: Decision, *, turn: int | None, over: bool, compose: str) -> None:
+    def draw(self, head: Markup, decision: Decision, *, over: bool, compose: str) -> None:
         """Show whose turn it is and the decision.
 
         Args:
-            head: Whose turn it is, and how far the match is.
+            head: Whose turn it is.
             decision: What stands before the seat.
-            turn: Number of the seat's turn; None: it is not on turn.
             over: The match is over.
             compose: Words of the way to the controls of an own offer; "": there is none.
         """
         last = decision.last if len(decision.last) <= MAX_LAST else f"{decision.last[:MAX_LAST]}\N{HORIZONTAL ELLIPSIS}"
         lines = [
             element("div", decision.offer, cls="nl-offered") if decision.offer else "",
-            element("div", decision.pays, cls="nl-pays") if decision.pays else "",
+            decision.pays,
             element("div", last, cls="nl-last nl-soft", dir="auto") if last else "",
         ]
-        self._text.value = join([head, element("div", *lines, cls="nl-situation") if any(lines) else ""])
+        situation = element("div", *lines, cls="nl-situation") if any(lines) else ""
+        by = f"nl-by-{decision.by.lower()}" if decision.by else ""
+        says = element("span", decision.says) if decision.says else ""
+        self._text.value = element("div", element("div", head, says, cls="nl-says"), situation, cls=f"nl-case {by}")
         self._go.description = compose
-        answers = any(child.layout.display != "none" for child in self._actions.children)
-        for widget, visible in ((self._go, compose), (self._actions, answers), (self._buttons, not over)):
+        for widget, visible in ((self._go, compose), (self._buttons, not over), (self._text, not over)):
             widget.layout.display = None if visible else "none"
         set_class(self, "nl-over", over)
-        if turn is not None:
-            self._keys.turn = turn
 
 
 _ESM = """
@@ -125,24 +150,27 @@ export default {
   render({ model, el }) {
     const details = document.createElement("details");
     details.className = "nl-keys";
-    details.innerHTML = `<summary>?</summary><dl><dt>A</dt><dd></dd><dt>R</dt><dd></dd><dt>O</dt><dd></dd>
-      <dt>?</dt><dd></dd></dl>`;
-    const { title, accept, refuse, offer, show } = model.get("texts");
-    details.firstChild.setAttribute("aria-label", title);
-    [...details.querySelectorAll("dd")].forEach((dd, at) => { dd.textContent = [accept, refuse, offer, show][at]; });
+    const summary = document.createElement("summary");
+    summary.textContent = "?";
+    summary.setAttribute("aria-label", model.get("title"));
+    details.append(summary);
     el.append(details);
-    const bar = () => el.closest(".nl-decision");
+    const card = () => el.closest(".nl-page")?.querySelector(".nl-decision");
+    const first = (within, kinds) => [...within.querySelectorAll(kinds)].find(seen);
+    const sheet = (open) => { if (card()) card().dataset.open = open ? "compose" : ""; };
     const compose = () => {
-      const part = [...bar().closest(".nl-page").querySelectorAll(".nl-compose")].find((each) => each.offsetParent);
-      const first = (kinds) => part && [...part.querySelectorAll(kinds)].find(seen);
-      const field = first("input, textarea, select") || first("button");
+      sheet(true);
+      const part = [...card().querySelectorAll(".nl-compose")].find((each) => each.offsetParent);
+      const field = part && (first(part, "input, textarea, select") || first(part, "button"));
       if (!field) return;
       field.focus({ preventScroll: true });
       part.scrollIntoView({ block: "nearest" });
     };
-    const press = (kind) => {
-      const button = [...bar().querySelectorAll(`.${kind}`)].find(seen);
-      if (button) button.click();
+    const press = (kind) => first(card(), `.${kind}`)?.click();
+    const shut = () => {
+      details.open = false;
+      sheet(false);
+      for (const each of el.closest(".nl-page").querySelectorAll(".nl-head details")) each.open = false;
     };
     const keys = {
       a: () => press("nl-accept"),
@@ -152,23 +180,26 @@ export default {
     };
     // Enter on a number or a choice sends what was composed, once however long it is held.
     const send = (event) => {
-      const part = event.target.matches(FILLED) && event.target.closest(".nl-compose");
-      const button = part && [...part.querySelectorAll(".nl-primary")].find(seen);
+      const button = event.target.matches(FILLED) && event.target.closest(".nl-compose") && first(card(), ".nl-send");
       if (button) { event.preventDefault(); if (!event.repeat) button.click(); }
     };
     const pressed = (event) => {
       if (event.key === "Enter") return send(event);
+      if (event.key === "Escape") return shut();
       const act = keys[event.key.toLowerCase()];
       if (!act || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
       if (event.target.closest(TYPING) || event.target.isContentEditable || !el.offsetParent) return;
       event.preventDefault();
       act();
     };
-    const clicked = ({ target }) => { if (target.closest(".nl-go") && bar()?.contains(target)) compose(); };
+    const clicked = ({ target }) => {
+      if (!card()?.contains(target)) return;
+      if (target.closest(".nl-go")) compose();
+      if (target.closest(".nl-back")) sheet(false);
+    };
     // Whoever writes something keeps the focus.
     const arrive = (frames) => {
-      const place = bar();
-      const focused = document.activeElement;
+      const place = card(), focused = document.activeElement;
       if (focused && focused.closest(TYPING) && seen(focused)) return;
       if (!place && frames > 0) { requestAnimationFrame(() => arrive(frames - 1)); return; }
       if (!place) return;
@@ -177,7 +208,7 @@ export default {
     };
     let page = null;
     const attach = (frames) => {
-      page = bar() && outermost(el);
+      page = card() && outermost(el);
       if (page) {
         page.addEventListener("keydown", pressed);
         // Above the page, whose shield lets no press through.
@@ -185,7 +216,7 @@ export default {
       } else if (frames > 0) requestAnimationFrame(() => attach(frames - 1));
     };
     attach(300);
-    const turned = () => arrive(120);
+    const turned = () => { sheet(false); if (model.get("turn") >= 0) arrive(120); };
     model.on("change:turn", turned);
     if (model.get("turn") >= 0) arrive(300);
     return () => {
@@ -198,12 +229,20 @@ export default {
 
 
 class Shortcuts(anywidget.AnyWidget):
-    """The keys of a bar, and its focus: the bar takes it when `turn`, the number of the seat's turn, changes."""
+    """The "?" of a table, its keys, and its focus: the card takes it when the seat's `turn` changes (-1: none)."""
 
     _esm = _ESM
     turn = t.Int(-1).tag(sync=True)
-    texts = t.Dict().tag(sync=True)
+    title = t.Unicode().tag(sync=True)
 
-    @t.default("texts")  # type: ignore[untyped-decorator]
-    def _texts(self) -> Mapping[str, str]:
-        return table_texts["keys"]
+    @t.default("title")  # type: ignore[untyped-decorator]
+    def _title(self) -> str:
+        return table_texts["keys"]["title"]
+
+
+def render_keys() -> Markup:
+    """Render the list of keys."""
+    rows = zip(("A", "R", "O", "?"), ("accept", "refuse", "offer", "show"), strict=True)
+    words = table_texts["keys"]
+    listed = (element("div", element("dt", key), element("dd", words[name])) for key, name in rows)
+    return join([element("h2", words["title"]), element("dl", *listed, cls="nl-key-list")])

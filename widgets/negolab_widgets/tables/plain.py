@@ -17,7 +17,7 @@ from negolab.game import Invalid
 from negolab.moves import Group, Move, Moves
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
-from negolab_widgets.tables.controls import Collapsible, ReplyBox, Table, column, render_facts, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, render_facts, row, set_visible
 from negolab_widgets.tables.decision import COMPOSE
 from negolab_widgets.tables.inputs import GroupInput, choices
 
@@ -85,13 +85,14 @@ class PlainTable(Table):
     def build(self) -> None:
         self._own, self._due = w.HTML(), w.HTML()
         self._typed = ReplyBox(self)
-        self._typing = Collapsible(self, table_texts.TYPED, self._typed.widget)
+        self._typing = self.typed(self._typed.widget)
         self._choices, self.panels = column(), list[MovePanel]()
         self._drawn: list[tuple[str, str, Group]] | None = None
         self.compose = table_texts.CHOOSE
-        composing = column(self._choices, self.notice, self._due, cls=COMPOSE)
-        self.main.children = [self.context.log, composing, self._typing.widget]
-        self.side.children = [self._own]
+        self._composing = column(self._choices, self.notice, self._due)
+        self.past.children = [self._own, self.context.log]
+        self.composer.children = [self._composing]
+        self.composer.add_class(COMPOSE)
 
     @override
     def draw(self) -> None:
@@ -100,10 +101,11 @@ class PlainTable(Table):
         self._due.value = html.element("div", self._last_try(), cls="nl-due")
         set_visible(self._due, bool(self._last_try()))
         self._typed.draw(asked=self.asked)
-        set_visible(self._typing.widget, bool(self.game.turn(self.seen.public)))
+        set_visible(self._typing, bool(self.game.turn(self.seen.public)))
         self._draw_moves()
-        if self.asked and not self.panels:
-            self._typing.open()
+        # Where a game lists no moves, typing is the way to make one.
+        typed = [self._typed.widget] if self.asked and not self.panels else []
+        self.composer.children = [self._composing, *typed]
 
     def _draw_moves(self) -> None:
         """Draw the moves anew if they are others than before: what is being filled in stays."""

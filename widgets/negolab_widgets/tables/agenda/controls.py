@@ -21,9 +21,9 @@ from negolab_widgets import charts, html
 from negolab_widgets.html import element
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.agenda import view
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible, styled
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept, set_class
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import Beside, CountInput, GroupInput
 
 
@@ -33,7 +33,7 @@ class OfferEditor:
     def __init__(self, controls: Table, game: Agenda, drawn: Callable[[], None]) -> None:
         self._controls, self._game, self._drawn = controls, game, drawn
         self.fields = GroupInput(controls, "", offer_field(game), self._changed)
-        self.widget, self.sum = self.fields.widget, w.HTML()
+        self.widget, self.sum = self.fields.widget, styled(w.HTML(), "nl-sum")
 
     @property
     def chosen(self) -> list[int | None]:
@@ -96,59 +96,47 @@ class OfferEditor:
 
 
 class AgendaTable(Table, view=view):
-    """Left what the seat was told, the offer that stands and the one to make; right what was said and the course of the
-    offers."""
+    """The course of the offers and what was said, beside the offer that stands and the one to make."""
 
     game: Agenda
 
     @override
     def build(self) -> None:
-        self._brief, self._ending, self._talk, self._points = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        self._ending, self._talk, self._points = w.HTML(), w.HTML(), w.HTML()
+        brief = [w.HTML(view.render_brief(self.game, self.seen))] if self.seen.private.brief else []
         self._build_answer()
         self._build_offer()
         self._chart, self._drawn = charts.Chart(height=260), 0
         self._course = framed(w.HTML(element("h2", WORDS.COURSE)), self._chart)
         self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
-        self._typing, words = self.typed(self._typed.widget), self.word_for_word()
-        self.main.children = [
-            self._ending,
-            self._brief,
-            self._answering,
-            self._offering,
-            self._points,
-            self._typing,
-        ]
-        self.side.children = [self._talk, self._course, words]
+        self._typing = self.typed(self._typed.widget)
+        self.past.children = [*brief, self._course, self._talk]
+        self.composer.children = [self._ending, self._offering, self._points]
 
     def _build_answer(self) -> None:
-        self._standing = w.HTML()
         self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("accept"), cls=f"nl-primary {ACCEPT}")
         self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"), cls=REFUSE)
         self.walk_away = self.ask_first(WORDS.WALK_AWAY, lambda: self._answer("walk away"), key=False)
-        self.actions.children = [self.accept, self.reject]
-        self._answering = framed(self._standing)
 
     def _build_offer(self) -> None:
-        self.composer = OfferEditor(self, self.game, self._mark_offer)
+        self.editor = OfferEditor(self, self.game, self._mark_offer)
         self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=f"{self.game.max_chars:,}"))
         set_visible(self.words, self.game.talk)
         self._title = w.HTML()
         self.copy = self.button(WORDS.COPY, self._copy, cls="nl-link")
-        clear = self.button(WORDS.CLEAR, lambda: self.composer.put(None), cls="nl-link")
+        clear = self.button(WORDS.CLEAR, lambda: self.editor.put(None), cls="nl-link")
         links = row(self.copy, clear)
         title = row(self._title, links, cls="nl-title-row")
-        self._editor = column(title, self.composer.widget, self.composer.sum)
+        self._editor, self._sum = column(title, self.editor.widget), self.editor.sum
         self._last = w.HTML(element("div", WORDS.LAST_MESSAGE, cls="nl-due"))
-        self.offer = self.button(WORDS.MAKE, self._make, cls="nl-primary")
-        self.speak = self.button(WORDS.SPEAK, self._speak)
-        self._offering = framed(
-            self._editor, self._last, self.words, row(self.offer, self.speak), self.notice, self.walk_away, cls=COMPOSE
-        )
+        self.offer = self.button(WORDS.MAKE, self._make, cls=f"nl-primary {SEND}")
+        self.speak = self.button(WORDS.SPEAK, self._speak, cls=SEND)
+        self._offering = column(self._editor, self._last, self.notice, self.words, self._sum, cls=COMPOSE)
+        self.actions.children = [self.accept, self.offer, self.speak, self.reject, self.walk_away]
 
     @override
     def draw(self) -> None:
         over = self.seen.public.end is not None
-        self._brief.value = view.render_brief(self.game, self.seen)
         self._ending.value = self._ending_markup()
         self._talk.value = html.panel(
             table_texts.SAID, render_conversation(view.conversation_entries(self.game, self.seen), whole=over)
@@ -156,7 +144,7 @@ class AgendaTable(Table, view=view):
         self._points.value = view.render_points(self.game, self.seen) if over else ""
         for part in (self._ending, self._points):
             set_visible(part, over)
-        for part in (self._answering, self._offering, self._typing):
+        for part in (self._offering, self._typing):
             set_visible(part, not over)
         self._draw_answer()
         self._draw_offer()
@@ -169,9 +157,6 @@ class AgendaTable(Table, view=view):
 
     def _draw_answer(self) -> None:
         seen = self.seen
-        title = element("h2", view.standing_title(self.game, seen))
-        body = view.render_standing(self.game, seen) if seen.public.end is None else ""
-        self._standing.value = element("div", title, body, cls="nl-stack nl-standing-offer")
         standing = self._incoming()
         due = self.asked and standing is not None
         for button in (self.accept, self.reject):
@@ -190,12 +175,13 @@ class AgendaTable(Table, view=view):
         title = element("h2", WORDS.INSTEAD if incoming else table_texts.MAKE_AN_OFFER)
         self._title.value = html.join([title, view.render_legend(self.seen)])
         silent = not self.game.talk or (incoming and self.game.answer == "must")
-        self.composer.draw(asked=self.asked)
+        self.editor.draw(asked=self.asked)
         for control in (self.words, self.offer, self.speak):
             control.disabled = not self.asked
         self.copy.disabled = not self.asked
         set_visible(self.copy, other(self.seat) in view.last_offers(self.seen))
-        set_visible(self._editor, not last)
+        for part in (self._editor, self._sum):
+            set_visible(part, not last)
         set_visible(self.offer, not last)
         set_visible(self._last, last)
         set_visible(self.speak, not silent)
@@ -236,16 +222,16 @@ class AgendaTable(Table, view=view):
     def _copy(self) -> None:
         theirs = view.last_offers(self.seen).get(other(self.seat))
         if theirs is not None:
-            self.composer.put(theirs)
+            self.editor.put(theirs)
 
     def _mark_offer(self) -> None:
-        set_class(self.offer, decision.UNSET, self.composer.fields.value is UNSET)
+        set_class(self.offer, decision.UNSET, self.editor.fields.value is UNSET)
 
     def _answer(self, reply: Response) -> None:
         self._send(reply, None, self.answer_notice)
 
     def _make(self) -> None:
-        fields = self.composer.fields
+        fields = self.editor.fields
         if fields.value is not UNSET:
             self._send("none", fields.value, self.notice)
         elif fields.missing:

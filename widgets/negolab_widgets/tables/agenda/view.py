@@ -16,7 +16,7 @@ from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
-from negolab_widgets.tables.decision import Decision, end_class, pay_class, render_pay
+from negolab_widgets.tables.decision import Decision, end_class, person_name, render_pay
 
 MAX_LISTED = 12
 """Options of an issue that a table without controls lists; of more the first and the last."""
@@ -77,18 +77,20 @@ def last_offers(seen: Seen) -> dict[Seat, Agreement]:
 # What the seat knows.
 
 
+def facts(game: Agenda, seen: Seen) -> list[tuple[str, object]]:
+    """Return what the seat has without a deal, and its best agreement."""
+    rows: list[tuple[str, object]] = [
+        (WORDS["facts"]["no_deal"], format_points(seen.private.reservation)),
+        (WORDS["facts"]["best"], format_points(best_points(seen))),
+    ]
+    return [*rows, (WORDS["facts"]["discount"], str(game.discount))] if has_discount(game) else rows
+
+
 def render_brief(game: Agenda, seen: Seen) -> Markup:
     """Render the seat's role, its brief, and what it has without a deal."""
-    own = seen.private
-    alone, best = format_points(own.reservation), format_points(best_points(seen))
-    costs = element("div", WORDS.DISCOUNT.format(factor=game.discount)) if has_discount(game) else ""
-    return html.panel(
-        WORDS.BRIEF.format(title=game.title, role=role(game, seen.seat)),
-        element("div", own.brief, cls="nl-said") if own.brief else "",
-        element("div", html.fill(WORDS.ALONE, alone=element("b", alone), best=best)),
-        costs,
-        cls="nl-agenda-brief",
-    )
+    title = WORDS.BRIEF.format(title=game.title, role=role(game, seen.seat))
+    brief = element("div", seen.private.brief, cls="nl-said") if seen.private.brief else ""
+    return html.panel(title, brief, html.pairs(facts(game, seen)), cls="nl-agenda-brief")
 
 
 def importance_text(game: Agenda, seen: Seen, at: int) -> str:
@@ -98,7 +100,7 @@ def importance_text(game: Agenda, seen: Seen, at: int) -> str:
         return ""
     rank = order[at]
     text = WORDS.RANK_SHARED if order.count(rank) > 1 else WORDS.RANK
-    return text.format(rank=rank, count=len(order), who=role(game, other(seen.seat)))
+    return text.format(rank=rank, count=len(order), who=person_name(role(game, other(seen.seat)), other(seen.seat)))
 
 
 def option_notes(issue: Issue, seen: Seen, at: int) -> list[str]:
@@ -200,17 +202,22 @@ def rules(game: Agenda, seen: Seen) -> list[str]:
 
 def decision(game: Agenda, seen: Seen) -> Decision:
     """Return the offer that stands, its points for the seat, and the other's last act."""
-    standing, own = seen.public.standing, seen.private
+    standing = seen.public.standing
     theirs = [entry for entry in seen.public.messages if entry.seat != seen.seat]
     told = _conversation_entry(game, seen, theirs[-1]) if theirs else None
-    what = "" if told is None else " ".join(told.text.split()) or told.note
-    last = "" if told is None else WORDS.SAYS.format(who=_other_name(game, seen), what=what)
+    what = "" if told is None else " ".join(told.text.split()) or (told.note if standing is None else "")
+    last = WORDS.SAYS.format(who=_other_name(game, seen), what=what) if what else ""
     if standing is None:
         return Decision(_silence_text(seen), last=last)
-    points = worth(own.points, standing)
-    compared = WORDS.COMPARED_1.format(first=_compare_no_deal(points, own.reservation))
-    pays = render_pay(format_points(points), compared, gain=points - own.reservation)
-    return Decision(standing_title(game, seen), pays, last)
+    pays = render_worth(game, seen, standing, len(seen.public.messages))
+    by = other(seen.seat) if seen.public.to_move == seen.seat else seen.seat
+    return Decision(standing_title(game, seen), describe_agreement(game, seen.seat, standing), pays, last, by)
+
+
+def _bar(seen: Seen, points: int) -> tuple[float, float] | None:
+    """Return points, and those of no deal, as shares of the seat's best agreement."""
+    best = best_points(seen)
+    return (points / best, seen.private.reservation / best) if best else None
 
 
 def standing_title(game: Agenda, seen: Seen) -> str:
@@ -222,8 +229,8 @@ def standing_title(game: Agenda, seen: Seen) -> str:
 
 def _other_name(game: Agenda, seen: Seen) -> str:
     """Return the other's role as a sentence begins."""
-    words = role(game, other(seen.seat))
-    return words[:1].upper() + words[1:]
+    name = person_name(role(game, other(seen.seat)), other(seen.seat))
+    return name[:1].upper() + name[1:]
 
 
 def render_standing(game: Agenda, seen: Seen) -> Markup:
@@ -278,14 +285,7 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
     pays = WORDS.IF_NEXT.format(amount=format_paid(game, points, messages)) if has_discount(game) else ""
     also = "" if theirs is None else WORDS.FOR_OTHER.format(points=format_points(worth(theirs, agreement)))
     words = " ".join(filter(None, (pays, compared, also)))
-    best = format_points(best_points(seen))
-    head = html.fill(WORDS.WORTH, points=element("b", format_number(points)), best=best)
-    return element(
-        "div",
-        element("div", head, cls=pay_class(points - alone)),
-        element("div", words, cls="nl-soft"),
-        cls="nl-brings",
-    )
+    return render_pay(format_points(points), words, gain=points - alone, bar=_bar(seen, points))
 
 
 def _compare_no_deal(points: int, alone: int) -> str:
@@ -347,14 +347,18 @@ def conversation_entries(game: Agenda, seen: Seen) -> list[ConversationEntry]:
 
 
 def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:
-    """Write an agreement as one seat reads it, such as `salary = $55,000; food = 2 for you, 1 for the other`."""
-    rows = zip(game.agenda, seen_by_author(seat, game.agenda, agreement), strict=True)
-    return "; ".join(
-        WORDS.TERM.format(issue=issue.name, option=option_name(issue, number))
-        if issue.units is None
-        else WORDS.TERM_UNITS.format(issue=issue.name, count=number, rest=issue.units - number)
-        for issue, number in rows
-    )
+    """Write an agreement as one seat reads it: `salary: $55,000; 2 food for you; 1 food, 3 water for them`."""
+    parts: list[str] = []
+    units: dict[str, list[str]] = {"yours": [], "theirs": []}
+    for issue, number in zip(game.agenda, seen_by_author(seat, game.agenda, agreement), strict=True):
+        if issue.units is None:
+            parts.append(WORDS.TERM.format(issue=issue.name, option=option_name(issue, number)))
+            continue
+        for whose, count in (("yours", number), ("theirs", issue.units - number)):
+            if count:
+                units[whose].append(WORDS.SOME.format(count=count, issue=issue.name))
+    parts += [WORDS["shares"][whose].format(goods=", ".join(goods)) for whose, goods in units.items() if goods]
+    return "; ".join(parts)
 
 
 def _conversation_entry(game: Agenda, seen: Seen, entry: Entry) -> ConversationEntry:
@@ -364,5 +368,8 @@ def _conversation_entry(game: Agenda, seen: Seen, entry: Entry) -> ConversationE
         points = format_points(worth(seen.private.points, entry.offer))
         done.append(WORDS.OFFERED.format(agreement=describe_agreement(game, seen.seat, entry.offer), points=points))
     return ConversationEntry(
-        WORDS.YOU if own else role(game, entry.seat), entry.talk, "; ".join(done), "own" if own else "other"
+        WORDS.YOU if own else person_name(role(game, entry.seat), entry.seat),
+        entry.talk,
+        "; ".join(done),
+        "own" if own else "other",
     )

@@ -27,19 +27,18 @@ from negolab_widgets.tables.controls import (
     ReplyBox,
     Table,
     column,
-    framed,
     row,
     set_visible,
 )
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, UNSET, name_accept, set_class
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, UNSET, name_accept, set_class
 
 SEARCH_THRESHOLD = 24
 """With more items than this there is a box to find some by name."""
 
 
 class BalloonTable(Table, view=view):
-    """Left the chosen set and its value, right the proposals that stand and the conversation."""
+    """The conversation and the proposals that stand, beside the set to choose."""
 
     game: Balloon
 
@@ -54,15 +53,13 @@ class BalloonTable(Table, view=view):
         self._talk = w.HTML()
         clear = self.button(WORDS.UNTICK, lambda: self._start(frozenset()), cls="nl-link")
         title = row(w.HTML(element("h2", WORDS.COMPOSE)), clear, cls="nl-title-row")
-        self._choosing = framed(title, self._sums, self._finder(), self.checklist, cls=COMPOSE)
+        self._choosing = column(title, self._sums, self._finder(), self.checklist, cls="nl-filling")
         self.accept = self.button(WORDS.AGREE, self._agree_to_latest, cls=f"nl-primary {ACCEPT}")
-        self.actions.children = [self.accept]
-        self._answering = column(self.proposals.widget, self.message.widget)
+        self.actions.children = [self.accept, *self.message.buttons]
+        self._offering = column(self._choosing, self.message.widget, cls=COMPOSE)
         self._typing = self.typed(self._patience, self._typed.widget)
-        self.main.children = [self._ending, self._choosing, self._pictured, self._typing]
-        self.side.children = [self._answering, self._talk, self.word_for_word()]
-        for part in (self.main, self.side):
-            part.add_class("nl-even")
+        self.past.children = [self._talk, self.proposals.widget]
+        self.composer.children = [self._ending, self._offering, self._pictured]
 
     def _new_checklist(self) -> Checklist:
         terms, own = self.seen.public.terms, self.seen.private.importance
@@ -98,7 +95,7 @@ class BalloonTable(Table, view=view):
         over = self.seen.public.end is not None
         self._ending.value = html.join([view.render_ending(self.seen), self.render_lost(self.seen.public.ended_by)])
         self._pictured.value = view.render_items_table(self.seen) if over else ""
-        for part in (self._choosing, self._answering, self._typing):
+        for part in (self._offering, self.proposals.widget, self._typing):
             set_visible(part, not over)
         for part in (self._ending, self._pictured):
             set_visible(part, over)
@@ -181,17 +178,17 @@ class MessageEditor:
         self._controls, self._game, self._chosen, self._refused = controls, game, chosen, refused
         terms = controls.seen.public.terms
         title = WORDS.ARGUMENT if terms.require_argument else WORDS.ARGUMENT_OPTIONAL
-        self.argument = controls.message_box(WORDS.ARGUMENT_HINT, title, rows=3, changed=self._draw_braces)
+        self.argument = controls.message_box(WORDS.ARGUMENT_HINT, title, rows=2, changed=self._draw_braces)
         self.reasoning = controls.message_box(WORDS.REASONING_HINT, WORDS.REASONING, changed=self._draw_braces)
         self.notice = controls.new_notice()
         self._braces, self._limit = w.HTML(), w.HTML()
-        self.propose = controls.button("", self._send_proposal, cls="nl-primary")
-        self.plain = controls.button("", self._send_plain)
+        self.propose = controls.button("", self._send_proposal, cls=f"nl-primary {SEND}")
+        self.plain = controls.button("", self._send_plain, cls=SEND)
+        self.buttons = [self.propose, self.plain]
         self._argues = game.require_argument or game.rules == "stated"
         set_visible(self.argument, self._argues)
         set_visible(self.reasoning, terms.strategic_reasoning)
-        buttons = row(self.propose, self.plain)
-        self.widget = framed(self.reasoning, self.argument, self._braces, self._limit, self.notice, buttons)
+        self.widget = column(self.reasoning, self.argument, self._braces, self._limit, self.notice)
 
     def draw(self, *, asked: bool) -> None:
         count, refused = len(self._chosen()), len(self._refused())

@@ -113,7 +113,7 @@ def conversation_entries(game: Balloon, seen: Seen) -> list[ConversationEntry]:
 
 
 def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
-    who, kind = (WORDS.YOU, "own") if message.seat == seen.seat else (role(game, message.seat), "other")
+    who, kind = (WORDS.YOU, "own") if message.seat == seen.seat else (WORDS.THEY, "other")
     if not message.accepted:
         return ConversationEntry(who, message.text, WORDS.AGAINST_RULES, kind)
     note = "; ".join(_describe_moves(seen, game.reader.read_delivered(message.text)))
@@ -182,6 +182,12 @@ def rules(game: Balloon, seen: Seen) -> list[str]:
     return [words["goal"], limit.format(limit=f"{terms.limit:,}"), words["other"], turns]
 
 
+def facts(game: Balloon, seen: Seen) -> list[tuple[str, object]]:
+    """Return the limit and the most that a set can pay the seat."""
+    words = WORDS["facts"]
+    return [(words["limit"], f"{seen.public.terms.limit:,}"), (words["best"], f"{best_value(seen):,}")]
+
+
 def latest_of_other(seen: Seen) -> Names | None:
     """Return the other's newest proposal that stands; None without one."""
     standing = seen.public.active[other(seen.seat)]
@@ -209,10 +215,12 @@ def decision(game: Balloon, seen: Seen) -> Decision:
     if latest is None:
         return Decision(WORDS.NONE_OF_THEIRS, last=last)
     sums, own = set_value(seen, latest), latest_proposal(seen.public, seen.seat)
-    share = f"({WORDS.PAYS_NOTHING.format(over=f'{sums.over:,}') if sums.over else sums.share})"
-    compared = f"{share}; {WORDS.NO_AGREEMENT}" + (f". {_differences(latest, own)}" if own else "")
-    pays = render_pay(WORDS.PAYS.format(points=f"{sums.points:,}"), compared, gain=-1 if sums.over else sums.points)
-    return Decision(WORDS.PROPOSES.format(seat=other(seen.seat), items=count_items(sums.count)), pays, last)
+    compared = WORDS.PAYS_NOTHING.format(over=f"{sums.over:,}") if sums.over else sums.share
+    last = _differences(latest, own) if own and not last else last
+    gain, bar = -1 if sums.over else sums.points, (sums.points / sums.best, 0.0) if sums.best else None
+    pays = render_pay(WORDS.PAYS.format(points=f"{sums.points:,}"), compared, gain=gain, bar=bar)
+    what = f"{count_items(sums.count)}, {WORDS.EFFORT_OF.format(effort=f'{sums.effort:,}')}"
+    return Decision(WORDS.PROPOSES, what, pays, last, other(seen.seat))
 
 
 def _last_message(game: Balloon, seen: Seen, message: Message) -> str:

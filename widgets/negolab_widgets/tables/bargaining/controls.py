@@ -19,19 +19,19 @@ from negolab_widgets.html import element
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, name_accept, set_class
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible, styled
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import PriceInput
 
 
 class BargainingTable(Table, view=view):
-    """Left the price to offer and the course of the offers; right what the seat knows and the messages."""
+    """The course of the offers and the messages, beside the price to offer."""
 
     game: Bargaining
 
     @override
     def build(self) -> None:
-        self._ending, self._knows, self._messages, self._table = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        self._ending, self._messages, self._table = w.HTML(), w.HTML(), w.HTML()
         self._build_answer()
         self._build_offer()
         self._chart = charts.Chart(height=260)
@@ -39,38 +39,35 @@ class BargainingTable(Table, view=view):
         self._course = framed(w.HTML(element("h2", WORDS.ALL_OFFERS)), self._chart, self._table)
         self._typed = ReplyBox(self, text=WORDS.TYPE_ANSWER, send=WORDS.SEND_ANSWER, primary=False)
         self._due = w.HTML()
-        self._typing = column(self._due, self.typed(self._typed.widget))
+        self._typing = self.typed(self._due, self._typed.widget)
         self._read, self._filled = 0, frozenset[int]()
-        self.main.children = [self._ending, self._offering, self._course]
-        self.side.children = [self._knows, self._messages, self._typing, self.word_for_word()]
-        for part in (self.main, self.side):
-            part.add_class("nl-even")
+        self.past.children = [self._course, self._messages]
+        self.composer.children = [self._ending, self._offering]
 
     def _build_answer(self) -> None:
         self.accept = self.button(
             WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls=f"nl-primary {ACCEPT}"
         )
         self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.act(Reject(), self.answer_notice))
-        self.actions.children = [self.accept, self.reject]
 
     def _build_offer(self) -> None:
         fields = offer_move(self.game, self.seen, ANY_LENGTH).fields
         self.price = PriceInput(self, "price", next(iter(fields.values())), self._priced)
-        self.price.read, self.price.start, self._sum = self._read_price, self._first_price, w.HTML()
+        self.price.read, self.price.start, self._sum = self._read_price, self._first_price, styled(w.HTML(), "nl-sum")
         self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE), WORDS.MESSAGE)
         set_visible(self.words, "message" in fields)
         self._title, self._last = w.HTML(), w.HTML()
-        self.offer = self.button("", self._make, cls="nl-primary")
-        self._offering = framed(
-            self._title, self._last, self.price.widget, self._sum, self.words, self.offer, self.notice, cls=COMPOSE
+        self.offer = self.button("", self._make, cls=f"nl-primary {SEND}")
+        self._offering = column(
+            self._title, self._last, self.price.widget, self.notice, self.words, self._sum, cls=COMPOSE
         )
+        self.actions.children = [self.accept, self.offer, self.reject]
 
     @override
     def draw(self) -> None:
         public = self.seen.public
         self._see_filled()
         self._ending.value = view.render_ending(self.seen, unread=self.rejection is not None)
-        self._knows.value = view.render_knowledge(self.game, self.seen)
         self._messages.value = view.render_messages(self.game, self.seen)
         set_visible(self._messages, bool(self._messages.value))
         set_visible(self._ending, public.over)
@@ -117,7 +114,8 @@ class BargainingTable(Table, view=view):
         words = WORDS.LAST_CHANCE if view.is_last_offer(self.seen) and self.asked else ""
         self._last.value = element("div", words, cls="nl-due")
         set_visible(self._last, bool(words))
-        set_visible(self._offering, not (public.over or public.last_response))
+        for part in (self._offering, self.offer):
+            set_visible(part, not (public.over or public.last_response))
         self.compose = (
             "" if public.last_response else WORDS.COUNTEROFFER if public.offers else table_texts.MAKE_AN_OFFER
         )

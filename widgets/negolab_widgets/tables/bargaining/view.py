@@ -14,7 +14,7 @@ from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
-from negolab_widgets.tables.decision import Decision, end_class, pay_class, render_pay
+from negolab_widgets.tables.decision import Decision, end_class, render_pay
 
 
 def known_reservation_value(seen: Seen, seat: Seat) -> int | None:
@@ -51,21 +51,19 @@ def render_deal_value(seen: Seen, cents: int, number: int) -> Markup:
     """Render what a deal at this price pays the seat, compared with no deal, and the other where that is known."""
     own = deal_payoff(seen, seen.seat, cents, number)
     assert own is not None
-    away = other(seen.seat)
+    away, without, best = other(seen.seat), no_deal_payoff(seen), _best_payoff(seen, number)
     theirs = deal_payoff(seen, away, cents, number)
     beside = WORDS["for_the"][away.lower()].format(amount=format_money(theirs)) if theirs is not None else ""
-    return element(
-        "div",
-        element(
-            "div",
-            html.fill(table_texts.FOR_YOU, amount=element("b", format_money(own))),
-            cls=pay_class(own - no_deal_payoff(seen)),
-        ),
-        element(
-            "div", " ".join(filter(None, (_compare_with_no_deal(own, no_deal_payoff(seen)), beside))), cls="nl-soft"
-        ),
-        cls="nl-brings",
-    )
+    compared = " ".join(filter(None, (_compare_with_no_deal(own, without), beside)))
+    bar = (own / best, without / best) if best > 0 else None
+    return render_pay(format_money(own), compared, gain=own - without, bar=bar)
+
+
+def _best_payoff(seen: Seen, number: int) -> float:
+    """Return the most that the seat could get in a round: at the other's own number where it is known."""
+    terms, theirs = seen.public.terms, known_reservation_value(seen, other(seen.seat))
+    edge = terms.price_hi if seen.seat == "A" else terms.price_lo
+    return deal_payoff(seen, seen.seat, edge if theirs is None else theirs, number) or 0
 
 
 def _compare_with_no_deal(own: float, without: int) -> str:
@@ -106,38 +104,27 @@ def render(game: Bargaining, seen: Seen) -> Markup:
     top = (
         render_ending(seen) if seen.public.over else html.panel(standing_offer_title(seen), render_standing_offer(seen))
     )
-    parts = [top, render_knowledge(game, seen), offer_panel(seen), render_messages(game, seen)]
+    parts = [top, html.panel(table_texts.WHAT_YOU_KNOW, html.pairs(facts(game, seen))), offer_panel(seen)]
+    parts.append(render_messages(game, seen))
     return element("div", *filter(None, parts), cls="nl-stack")
 
 
-def render_knowledge(game: Bargaining, seen: Seen) -> Markup:
-    """Render the seat's own number, what it was told of the other's, and what it has without a deal."""
+def facts(game: Bargaining, seen: Seen) -> list[tuple[str, object]]:
+    """Return the seat's own number, what it was told of the other's, and what it has without a deal."""
     terms, away = seen.public.terms, other(seen.seat)
-    facts, exact = (terms.seller_told, seen.public.value) if seen.seat == "A" else (terms.buyer_told, seen.public.cost)
-    told = describe_told(facts, exact)
-    rows = [
-        (
-            reservation_value_name(seen, seen.seat),
-            element("b", format_money(known_reservation_value(seen, seen.seat) or 0)),
-        ),
-        (reservation_value_name(seen, away), told),
-        (
-            WORDS.WITHOUT_A_DEAL,
-            (WORDS.KEPT if _keeps_item(seen) else table_texts.FOR_YOU).format(
-                amount=format_money(no_deal_payoff(seen)), item=game.item
-            ),
-        ),
-        (
-            WORDS.PRICES,
-            WORDS.PRICE_RANGE.format(low=format_money(terms.price_lo), high=format_money(terms.price_hi)),
-        ),
+    told, exact = (terms.seller_told, seen.public.value) if seen.seat == "A" else (terms.buyer_told, seen.public.cost)
+    without = WORDS.KEPT.format(amount=format_money(no_deal_payoff(seen)), item=game.item)
+    rows: list[tuple[str, object]] = [
+        (reservation_value_name(seen, seen.seat), format_money(known_reservation_value(seen, seen.seat) or 0)),
+        (reservation_value_name(seen, away), describe_told(told, exact)),
+        (WORDS.WITHOUT_A_DEAL, without if _keeps_item(seen) else format_money(no_deal_payoff(seen))),
     ]
     discounts = {"A": terms.discount_seller, "B": terms.discount_buyer}
     if set(discounts.values()) != {1}:
         words = WORDS["discounts"][seen.seat.lower()]
         factors = {"own": f"{discounts[seen.seat]:g}", "theirs": f"{discounts[away]:g}"}
         rows.append((WORDS.DISCOUNTING, words.format(**factors)))
-    return html.panel(table_texts.WHAT_YOU_KNOW, html.table((), rows, table_texts.WHAT_YOU_KNOW))
+    return rows
 
 
 def describe_told(facts: Told, exact: int | None) -> str:
@@ -201,20 +188,16 @@ def decision(game: Bargaining, seen: Seen) -> Decision:
     if not offers:
         return Decision(standing_offer_title(seen))
     number, seat, cents = offers[-1]
-    own = deal_payoff(seen, seen.seat, cents, number)
-    assert own is not None
-    without = no_deal_payoff(seen)
-    compared = _compare_with_no_deal(own, without) or WORDS.NO_DEAL_PAYS.format(amount=format_money(without))
-    pays = render_pay(format_money(own), compared, gain=standing_gain(seen))
+    pays = render_deal_value(seen, cents, number)
     before = [price for _, by, price in offers if by != seen.seat]
     if seat == seen.seat:
         last = WORDS["last_offer"][away].format(amount=format_money(before[-1])) if before else ""
-        return Decision(WORDS.YOU_OFFER.format(amount=format_money(cents)), pays, last)
+        return Decision(WORDS.WAITS, format_money(cents), pays, last, seat)
     said = {at: text for at, _, text in seen.public.messages}.get(number, "")
     moved = WORDS.BEFORE.format(amount=format_money(before[-2])) if len(before) > 1 else ""
-    offered = (WORDS["final_offer"] if seen.public.last_response else WORDS["offers"])[away]
+    says = (WORDS["final_offer"] if seen.public.last_response else WORDS["offers"])[away]
     heard = f"\N{LEFT DOUBLE QUOTATION MARK}{said}\N{RIGHT DOUBLE QUOTATION MARK}" if said else ""
-    return Decision(offered.format(amount=format_money(cents)), pays, " ".join(filter(None, (moved, heard))))
+    return Decision(says, format_money(cents), pays, " ".join(filter(None, (moved, heard))), seat)
 
 
 def standing_gain(seen: Seen) -> float:

@@ -16,9 +16,9 @@ from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets import charts, html
 from negolab_widgets.fields import Stepper
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible, styled
+from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible, styled
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import COMPOSE, UNSET, set_class
+from negolab_widgets.tables.decision import COMPOSE, SEND, UNSET, set_class
 from negolab_widgets.tables.split import view
 from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
 
@@ -42,7 +42,7 @@ class KeepEditor:
             number.add_class("nl-share")
         self.nothing = controls.button(WORDS.KEEP_NOTHING, self._keep_nothing)
         self.widget = styled(w.VBox([*self.numbers, self.nothing]), "nl-goods")
-        self.sum = w.HTML()
+        self.sum = styled(w.HTML(), "nl-sum")
 
     @property
     def keep(self) -> Units:
@@ -110,17 +110,19 @@ class MessageEditor:
         self._controls, self._game = controls, game
         self.words = controls.message_box(WORDS.AT_MOST.format(most=game.max_chars))
         self.notice = controls.new_notice()
-        self.send = controls.button(table_texts.SEND_MESSAGE, self._send, cls="nl-primary")
-        self.skip = controls.button(WORDS.SAY_NOTHING, lambda: self._say(""))
-        self.end = controls.button(WORDS.END_TALK, self._end)
-        set_visible(self.end, game.is_free)
-        self.widget = column(self.words, self.notice, row(self.send, self.skip, self.end))
+        self.send = controls.button(table_texts.SEND_MESSAGE, self._send, cls=f"nl-primary {SEND}")
+        self.skip = controls.button(WORDS.SAY_NOTHING, lambda: self._say(""), cls=SEND)
+        self.end = controls.button(WORDS.END_TALK, self._end, cls=SEND)
+        self.buttons = [self.send, self.skip, self.end]
+        self.widget = column(self.words, self.notice)
 
     def draw(self, *, asked: bool) -> None:
         due = asked and self._seen.public.phase == "talk"
         for control in (self.words, self.send, self.skip, self.end):
             control.disabled = not due
-        set_visible(self.widget, due)
+        for part in (self.widget, self.send, self.skip):
+            set_visible(part, due)
+        set_visible(self.end, due and self._game.is_free)
 
     def clear(self) -> None:
         self.words.value = ""
@@ -169,7 +171,7 @@ class MessageEditor:
 
 
 class SplitTable(Table, view=view):
-    """The talk of the round beside the share to ask for; below, how the rounds went."""
+    """How the rounds went and the talk of this one, beside the message to write and the share to ask for."""
 
     game: Split
 
@@ -183,30 +185,22 @@ class SplitTable(Table, view=view):
         self._build_ask()
         self._build_past()
         self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
-        self._typing, words = self.typed(self._typed.widget), self.word_for_word()
-        asking = (self._waiting, self._asking)
-        if self.game.messages_each:
-            self.main.children = [self._ending, self._standing, self._talking, self._typing]
-            self.side.children = [*asking, self._past, words]
-        else:
-            self.main.children = [self._ending, *asking, self._typing]
-            self.side.children = [self._standing, self._past, words]
-        for part in (self.main, self.side):
-            part.add_class("nl-even")
+        self._typing = self.typed(self._typed.widget)
+        said = [self._chat] if self.game.messages_each else []
+        self.past.children = [self._standing, self._past, *said]
+        self.composer.children = [self._ending, self._waiting, self._asking, self.speech.widget]
 
     def _build_talk(self) -> None:
         self._chat = w.HTML()
         self.speech = MessageEditor(self, self.game)
-        self._talking = framed(self._chat, self.speech.widget, cls=f"nl-chat {COMPOSE}")
 
     def _build_ask(self) -> None:
         self._title, self._hand, self._waiting = w.HTML(), w.HTML(), w.HTML()
         self.share = KeepEditor(self, self.game, self._chosen)
-        self.ask = self.button("", self._ask, cls="nl-primary")
+        self.ask = self.button("", self._ask, cls=f"nl-primary {SEND}")
         self.no_deal = self.button(WORDS.PROPOSE_NO_DEAL, lambda: self._propose(Proposal(None)))
-        set_visible(self.no_deal, self.game.rule == "exact")
-        self._asks = row(self.ask, self.no_deal)
-        self._asking = framed(self._title, self._hand, self.share.widget, self.share.sum, self.notice, self._asks)
+        self._asking = column(self._title, self._hand, self.share.widget, self.notice, self.share.sum)
+        self.actions.children = [self.ask, self.no_deal, *self.speech.buttons]
 
     def _build_past(self) -> None:
         self._chart = charts.Chart(height=160 + 80 * len(self.game.items))
@@ -223,17 +217,16 @@ class SplitTable(Table, view=view):
             self.share.clear()
         self._ending.value = view.render_ending(self.seen)
         self._standing.value = view.render_points(self.game, self.seen)
-        set_visible(self._ending, over)
+        for part, visible in ((self._ending, over), (self._standing, bool(self.seen.public.history))):
+            set_visible(part, visible)
         set_visible(self._typing, not over)
         self._draw_talk(over)
         self._draw_ask(over)
         self._typed.draw(asked=self.asked)
 
     def _draw_talk(self, over: bool) -> None:
-        heading = element("h2", view.chat_title(self.seen))
-        self._chat.value = html.join(
-            [heading, render_conversation(view.conversation_entries(self.seen), whole=self.seen.public.phase == "over")]
-        )
+        said = render_conversation(view.conversation_entries(self.seen), whole=self.seen.public.phase == "over")
+        self._chat.value = html.panel(view.chat_title(self.seen), said)
         self.speech.draw(asked=self.asked)
 
     def _draw_ask(self, over: bool) -> None:
@@ -245,14 +238,15 @@ class SplitTable(Table, view=view):
         later = not due and self.seen.public.phase == "talk"
         self.compose = WORDS.CHOOSE if due else WORDS.WRITE if self.asked else ""
         set_class(self._asking, COMPOSE, due)
-        set_class(self._talking, COMPOSE, not due)
+        set_class(self.speech.widget, COMPOSE, not due)
         title = WORDS.KEEP_LATER if later else WORDS.KEEP_TITLE
         self._title.value = element("h2", title.format(round=self.seen.public.round))
         self._hand.value = view.render_hand(self.seen)
         set_visible(self._hand, bool(self._hand.value))
         self.share.draw(enabled=not over and own is None)
         self.ask.disabled = self.no_deal.disabled = not due
-        set_visible(self._asks, due)
+        set_visible(self.ask, due)
+        set_visible(self.no_deal, due and self.game.rule == "exact")
         self._name_ask()
 
     def _own_proposal(self) -> PendingProposal | None:

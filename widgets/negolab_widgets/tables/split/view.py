@@ -165,8 +165,15 @@ def decision(game: Split, seen: Seen) -> Decision:
         settled = public.history[-1]
         last = WORDS.ROUND_SAYS.format(round=settled.round, what=_round_sentence(game, seen, settled, seen.seat))
     whole = "" if own is None else element("b", count_points(points(public.stock, own)))
-    worth = html.fill(WORDS.ALL_WORTH, points=whole) if whole else ""
-    return Decision(WORDS.TO_DIVIDE.format(stock=format_units(game, public.stock)), worth, last)
+    worth = element("div", element("span", html.fill(WORDS.ALL_WORTH, points=whole)), cls="nl-pays") if whole else ""
+    return Decision(WORDS.TO_DIVIDE, format_units(game, public.stock), worth, last)
+
+
+def facts(game: Split, seen: Seen) -> list[tuple[str, object]]:
+    """Return the points so far of those whose points the seat knows."""
+    told = [settled.points[other(seen.seat)] for settled in seen.public.history if settled.points is not None]
+    theirs = [(WORDS["facts"]["theirs"], format_decimal(sum(told)))] if told else []
+    return [(WORDS["facts"]["yours"], format_decimal(sum(seen.private.earned))), *theirs]
 
 
 # What is divided.
@@ -316,7 +323,7 @@ def render_rounds(game: Split, seen: Seen) -> Markup:
 
 def _round_row(game: Split, seen: Seen, settled: Settled, seat: Seat) -> list[object]:
     ask, earned = settled.asks[seat], _round_points(seen, settled, seat)
-    who = WORDS.YOU if seat == seen.seat else WORDS.ROLE.format(seat=seat)
+    who = WORDS.YOU if seat == seen.seat else WORDS.THEY
     asked = WORDS.NO_DEAL if ask is None else _format_numbers(ask)
     paid = WORDS.NOT_TOLD if earned is None else format_decimal(earned)
     cells: list[object] = [
@@ -360,6 +367,6 @@ def _conversation_entry(seen: Seen, sent: Sent, public: Public) -> ConversationE
         said.append(WORDS.LAPSED)
     elif not sent.text and not sent.ends:
         said.append(WORDS.PASSED)
-    who = WORDS.YOU if own else WORDS.ROLE.format(seat=sent.seat)
+    who = WORDS.YOU if own else WORDS.THEY
     text = WORDS.ENDED_TALK if sent.ends else sent.text
     return ConversationEntry(who, text, ", ".join(said), "note" if sent.ends else "own" if own else "other")

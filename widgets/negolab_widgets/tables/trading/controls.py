@@ -20,13 +20,13 @@ from negolab_widgets.tables.controls import (
     ReplyBox,
     Table,
     box,
-    framed,
+    column,
     row,
     set_visible,
     styled,
 )
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, name_accept
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, name_accept
 from negolab_widgets.tables.trading import view
 from negolab_widgets.tables.trading.view import format_signed, render_change, trade_sentence, trade_value
 
@@ -44,7 +44,7 @@ class OfferEditor:
         self._get = [Stepper(WORDS.GET.format(good=good), WORDS.TO_GET.format(good=good)) for good in goods]
         for stepper in (*self._give, *self._get):
             controls.on_change(stepper, changed)
-        self._sum = w.HTML()
+        self._sum = styled(w.HTML(), "nl-sum")
         head = w.HTML(_render_head())
         lines = [head]
         for facts, give, get in zip(self._facts, self._give, self._get, strict=True):
@@ -134,7 +134,7 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
 
 
 class TradingTable(Table, view=view):
-    """Left the offer to make, right the gain and the conversation.
+    """The conversation beside the offer to make.
 
     What the rules would not accept is shown and not sent: here a mistake can cost the match.
     """
@@ -145,7 +145,7 @@ class TradingTable(Table, view=view):
     def build(self) -> None:
         self._build_answer()
         self._build_offer()
-        self._gain, self._after, self._talk, self._warning = w.HTML(), w.HTML(), w.HTML(), w.HTML()
+        self._after, self._talk, self._warning = w.HTML(), w.HTML(), w.HTML()
         self._typed = ReplyBox(
             self,
             text=WORDS.TYPE_REPLY,
@@ -154,35 +154,38 @@ class TradingTable(Table, view=view):
         )
         self._typing = self.typed(self._warning, self._typed.widget)
         self._warning.value = element("p", _error_rule_text(self.game))
-        self.main.children = [self._offering, self._after, self._typing]
-        self.side.children = [self._gain, self._talk, self.word_for_word()]
+        self.past.children = [self._talk]
+        self.composer.children = [self._offering, self._after]
 
     def _build_answer(self) -> None:
         self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("[Accept]"), cls=f"nl-primary {ACCEPT}")
         self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"), cls=REFUSE)
         self.finish = self.button(WORDS.FINISH, self._finish, cls="nl-primary")
-        self.actions.children = [self.accept, self.deny, self.finish]
 
     def _build_offer(self) -> None:
-        self.composer = OfferEditor(self, self._composed)
+        self.editor = OfferEditor(self, self._composed)
         self.words = self.message_box(WORDS.MESSAGE_HINT)
         self._last = w.HTML(element("div", WORDS.LAST_TURN, cls="nl-due"))
-        self.offer = self.button(WORDS.MAKE, lambda: self._make(""), cls="nl-primary")
-        self.speak = self.button(WORDS.SPEAK, lambda: self._send("", None, self.notice))
-        self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"))
-        self.extend = self.button(WORDS.ACCEPT_AND_MAKE, lambda: self._make("[Accept]"))
-        clear = self.button(WORDS.CLEAR, lambda: self.composer.put(NOTHING, NOTHING), cls="nl-link")
+        self.offer = self.button(WORDS.MAKE, lambda: self._make(""), cls=f"nl-primary {SEND}")
+        self.speak = self.button(WORDS.SPEAK, lambda: self._send("", None, self.notice), cls=SEND)
+        self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"), cls=SEND)
+        self.extend = self.button(WORDS.ACCEPT_AND_MAKE, lambda: self._make("[Accept]"), cls=SEND)
+        clear = self.button(WORDS.CLEAR, lambda: self.editor.put(NOTHING, NOTHING), cls="nl-link")
         title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear, cls="nl-title-row")
-        self._composing = (title, self.composer.goods, self.composer.sum)
-        buttons = row(self.offer, self.speak, self.counter, self.extend, self.notice)
-        self._offering = framed(*self._composing, self._last, self.words, buttons, cls=COMPOSE)
+        self._composing = (title, self.editor.goods, self.editor.sum)
+        self._offering = column(
+            title, self.editor.goods, self._last, self.notice, self.words, self.editor.sum, cls=COMPOSE
+        )
+        self.actions.children = [
+            self.accept, self.offer, self.counter, self.extend, self.finish, self.speak, self.deny
+        ]  # fmt: skip
 
     @override
     def draw(self) -> None:
         over, own = self.seen.public.end is not None, self.seen.private
         incoming, last = self._incoming(), view.is_last(self.game, self.seen)
-        self._gain.value = view.render_gain(self.seen)
-        after = (self.render_lost(self.seen.public.loser), view.render_goods(own), view.render_trades(self.seen))
+        lost = self.render_lost(self.seen.public.loser)
+        after = (view.render_gain(self.seen), lost, view.render_goods(own), view.render_trades(self.seen))
         self._after.value = element("div", *after, cls="nl-stack") if over else ""
         set_visible(self._after, over)
         self._talk.value = html.panel(
@@ -191,7 +194,7 @@ class TradingTable(Table, view=view):
         for part in (self._offering, self._typing):
             set_visible(part, not over)
         self._draw_answer(incoming, last=last)
-        self.composer.draw(own, self._most(own, incoming), asked=self.asked)
+        self.editor.draw(own, self._most(own, incoming), asked=self.asked)
         self._typed.draw(asked=self.asked)
         for button, fits in (
             (self.offer, incoming is None and not last),
@@ -210,12 +213,12 @@ class TradingTable(Table, view=view):
 
     def _draw_answering_offers(self, incoming: Offer | None) -> None:
         """Allow to answer with an own offer once something of it is chosen."""
-        ready = self.asked and not self.composer.is_empty
+        ready = self.asked and not self.editor.is_empty
         self.counter.disabled = not ready
         self.extend.disabled = not (ready and self._can_accept(incoming))
 
     def _composed(self) -> None:
-        self.composer.draw_sum(self.seen.private)
+        self.editor.draw_sum(self.seen.private)
         self._draw_answering_offers(self._incoming())
 
     def _draw_answer(self, incoming: Offer | None, *, last: bool) -> None:
@@ -242,7 +245,7 @@ class TradingTable(Table, view=view):
     def clear_input(self) -> None:
         self._typed.clear()
         self.words.value = ""
-        self.composer.put(NOTHING, NOTHING)
+        self.editor.put(NOTHING, NOTHING)
 
     # What is sent.
 
@@ -261,7 +264,7 @@ class TradingTable(Table, view=view):
         self._send(reply, None, self.answer_notice)
 
     def _make(self, reply: str) -> None:
-        give, get = self.composer.give, self.composer.get
+        give, get = self.editor.give, self.editor.get
         if any(give) and any(get):
             self._send(reply, (give, get), self.notice)
         else:

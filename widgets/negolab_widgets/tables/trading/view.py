@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from negolab.formatting import format_number
-from negolab.game import Seat, other
+from negolab.game import Seat
 from negolab.games.trading import GOODS, Entry, Goods, Offer, Trading
 from negolab.games.trading.offers import canonical_text
 from negolab.games.trading.state import Private, Seen, gain, is_trade, subtract, worth
@@ -102,6 +102,14 @@ def _how_it_ended(seen: Seen) -> str:
     return (WORDS.TRADE_COUNT if count > 1 else WORDS.TRADE_1 if count else WORDS.NO_TRADE).format(count=count)
 
 
+def facts(game: Trading, seen: Seen) -> list[tuple[str, object]]:
+    """Return the gain so far, what the goods are worth, and that the other's gain is hidden."""
+    own = seen.private
+    now = worth(own.holdings, own.values)
+    values = {"gain": format_signed(gain(own)), "goods": f"{now:,}", "theirs": WORDS["facts"]["hidden"]}
+    return [(WORDS["facts"][name], value) for name, value in values.items()]
+
+
 def give_and_get(offer: Offer, seat: Seat) -> tuple[Goods, Goods]:
     """Return what `seat` gives and gets by an offer."""
     return (offer.give, offer.want) if offer.by == seat else (offer.want, offer.give)
@@ -167,25 +175,19 @@ def decision(game: Trading, seen: Seen) -> Decision:
         return Decision(WORDS.NONE_WAITS_LAST if is_last(game, seen) else WORDS.NONE_WAITS, last=last)
     give, get = give_and_get(offer, seen.seat)
     words = WORDS.SWAP.format(get=list_goods(get), give=list_goods(give))
+    pay = element("div", render_change(offer_value(seen, offer), WORDS.CHANGE), cls="nl-pays")
     if offer.by == seen.seat:
-        return Decision(
-            WORDS.YOURS_WAITS.format(what=words), render_change(offer_value(seen, offer), WORDS.CHANGE), last
-        )
+        return Decision(WORDS.YOURS_WAITS_TITLE, words, pay, last, seen.seat)
     short = _missing_goods(seen.private.holdings, give)
-    pays = (
-        element("span", WORDS.CANNOT_ACCEPT.format(goods=short), cls="nl-due")
-        if short
-        else html.join([render_change(offer_value(seen, offer), WORDS.CHANGE), _render_caution(game, seen)])
-    )
-    return Decision(WORDS.OFFERS.format(seat=offer.by, what=words), pays, "" if theirs[-1].offer == offer else last)
+    pays = element("span", WORDS.CANNOT_ACCEPT.format(goods=short), cls="nl-due") if short else pay
+    caution = _caution(game, seen) if theirs[-1].offer == offer else last
+    return Decision(WORDS.OFFERS_TITLE.format(seat=offer.by), words, pays, caution, offer.by)
 
 
-def _render_caution(game: Trading, seen: Seen) -> Markup:
-    """Say that the other's gain decides too, what no trade brings, and that accepting does not end the match."""
-    hidden = WORDS.GAIN_HIDDEN.format(seat=other(seen.seat))
+def _caution(game: Trading, seen: Seen) -> str:
+    """Say what no trade brings, and that accepting does not end the match."""
     no_trade = WORDS.DRAW if seen.private.holdings == seen.private.start else ""
-    goes_on = "" if is_last(game, seen) else WORDS.GOES_ON
-    return element("div", " ".join(filter(None, (hidden, no_trade, goes_on))))
+    return " ".join(filter(None, (no_trade, "" if is_last(game, seen) else WORDS.GOES_ON)))
 
 
 def render_waiting(seen: Seen) -> Markup:
@@ -264,7 +266,7 @@ def _conversation_entry(seen: Seen, entry: Entry) -> ConversationEntry:
     if entry.offer is not None:
         done.append(_describe_trade(seen, entry.offer, WORDS.OFFERED))
     return ConversationEntry(
-        WORDS.YOU if own else WORDS.ROLE.format(seat=entry.seat),
+        WORDS.YOU if own else WORDS.THEY,
         spoken_text(entry.text, acted=bool(done)),
         "; ".join(done),
         "own" if own else "other",
