@@ -165,6 +165,6 @@ def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(chromium:
     assert said == "This text has 300,000 characters; 30,000 are the most."
     words.fill("Let us trade.")
     table.get_by_role("button", name="Send message without an offer").click()
-    table.locator(".nl-you", has_text="Let us trade.").first.wait_for()
+    table.locator(".nl-past .nl-you", has_text="Let us trade.").first.wait_for()
     leave_match(Mouse(page))
     page.close()

@@ -186,7 +186,7 @@ class Person:
 
     def own_messages(self) -> list[str]:
         """This person's messages in the page's log, word for word."""
-        entries = self.table.locator(".nl-log").last.locator(".nl-you")
+        entries = self.table.locator(".nl-help .nl-log .nl-you")
         messages: list[str] = entries.evaluate_all(
             "all => all.map(one => [...one.querySelectorAll('.nl-said')].map(said => said.textContent).join('\\n'))"
         )
