@@ -18,9 +18,11 @@ from tests.support.browser import (
     SHOTS,
     Input,
     Keyboard,
+    Mouse,
     accessibility_violations,
     fits_width,
     offer_first_options,
+    open_sheet,
     screenshot,
 )
 from tests.support.host_process import study_toml
@@ -407,8 +409,10 @@ def test_what_a_participant_has_to_see_is_in_view(size: dict[str, int], tmp_path
         person.press("Start")
         person.seated().wait_for_turn()
         opens_at_its_top(person)
-        person.press("Make an offer")
+        open_sheet(Mouse(person.page), person.table)
         is_in_view(person, person.table.locator(".nl-compose").get_by_text("food", exact=True).first)
+        if person.table.locator(".nl-back").is_visible():
+            person.press("Back")
         for name in ("Walk away, no deal", "Leave the study"):
             question_is_in_view(person, name)
         while person.wait_for_turn():

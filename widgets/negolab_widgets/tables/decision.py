@@ -180,7 +180,9 @@ export default {
     };
     // Enter on a number or a choice sends what was composed, once however long it is held.
     const send = (event) => {
-      const button = event.target.matches(FILLED) && event.target.closest(".nl-compose") && first(card(), ".nl-send");
+      if (!event.target.matches(FILLED) || !event.target.closest(".nl-compose")) return;
+      let around = event.target, button;
+      while (card().contains(around) && !(button = first(around, ".nl-send"))) around = around.parentElement;
       if (button) { event.preventDefault(); if (!event.repeat) button.click(); }
     };
     const pressed = (event) => {

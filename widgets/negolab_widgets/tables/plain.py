@@ -18,7 +18,7 @@ from negolab.moves import Group, Move, Moves
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.tables.controls import ReplyBox, Table, column, render_facts, row, set_visible
-from negolab_widgets.tables.decision import COMPOSE
+from negolab_widgets.tables.decision import COMPOSE, SEND
 from negolab_widgets.tables.inputs import GroupInput, choices
 
 MAX_BUTTONS = 24
@@ -43,7 +43,7 @@ class MovePanel:
             return
         self.inputs = GroupInput(table, "", fields, lambda: None)
         self.inputs.draw(fields, asked=True)
-        send = table.button(move.label or move.kind.capitalize(), self._send, cls="nl-primary")
+        send = table.button(move.label or move.kind.capitalize(), self._send, cls=f"nl-primary {SEND}")
         self.widget = column(self.inputs.widget, send, self.notice)
 
     def _button(self, filled: Mapping[str, Any]) -> w.Button:
