@@ -25,7 +25,16 @@ from negolab_widgets.page import Page
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import ControlsContext, box, column
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
-from negolab_widgets.tables.decision import Decision, DecisionCard, Shortcuts, person_name, render_keys, set_class
+from negolab_widgets.tables.decision import (
+    NOT_ON_TURN,
+    OVER,
+    Decision,
+    DecisionCard,
+    Shortcuts,
+    person_name,
+    render_keys,
+    set_class,
+)
 
 log = logging.getLogger("negolab.widgets")
 
@@ -140,7 +149,7 @@ class SeatWidget(Page):
         compose = self._controls.compose if now.asked else ""
         self._card.draw(self._render_turn(now), decision, over=over, compose=compose)
         set_class(self._body, "nl-ended", over)
-        self._keys.turn = now.turn if now.asked else -1
+        self._keys.turn = OVER if over else now.turn if now.asked else NOT_ON_TURN
 
     def _render_header(self, now: SeatView) -> Markup:
         """Render the title, the seat, and how far the match is."""

@@ -86,6 +86,8 @@ def set_class(widget: w.DOMWidget, name: str, present: bool) -> None:
     (widget.add_class if present else widget.remove_class)(name)
 
 
+NOT_ON_TURN, OVER = -1, -2
+"""What stands for the number of a turn where there is none."""
 MAX_LAST = 110
 """Characters of the other's last act that are shown."""
 
@@ -218,7 +220,12 @@ export default {
       } else if (frames > 0) requestAnimationFrame(() => attach(frames - 1));
     };
     attach(300);
-    const turned = () => { sheet(false); if (model.get("turn") >= 0) arrive(120); };
+    const turned = () => {
+      const turn = model.get("turn");
+      sheet(false);
+      if (turn >= 0) arrive(120);
+      else if (turn === OVER) shut();
+    };
     model.on("change:turn", turned);
     if (model.get("turn") >= 0) arrive(300);
     return () => {
@@ -231,10 +238,10 @@ export default {
 
 
 class Shortcuts(anywidget.AnyWidget):
-    """The "?" of a table, its keys, and its focus: the card takes it when the seat's `turn` changes (-1: none)."""
+    """The "?" of a table, its keys, and its focus: the card takes it when the number of the seat's `turn` changes."""
 
-    _esm = _ESM
-    turn = t.Int(-1).tag(sync=True)
+    _esm = f"const OVER = {OVER};{_ESM}"
+    turn = t.Int(NOT_ON_TURN).tag(sync=True)
     title = t.Unicode().tag(sync=True)
 
     @t.default("title")  # type: ignore[untyped-decorator]

@@ -26,7 +26,7 @@ from negolab_widgets.tables.controls import (
     styled,
 )
 from negolab_widgets.tables.conversation import render_conversation
-from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, name_accept
+from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, UNSET, name_accept, set_class
 from negolab_widgets.tables.trading import view
 from negolab_widgets.tables.trading.view import format_signed, render_change, trade_sentence, trade_value
 
@@ -214,6 +214,7 @@ class TradingTable(Table, view=view):
     def _draw_answering_offers(self, incoming: Offer | None) -> None:
         """Allow to answer with an own offer once something of it is chosen."""
         ready = self.asked and not self.editor.is_empty
+        set_class(self.offer, UNSET, self.editor.is_empty)
         self.counter.disabled = not ready
         self.extend.disabled = not (ready and self._can_accept(incoming))
 
