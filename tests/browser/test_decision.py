@@ -100,6 +100,18 @@ IN_WINDOW = """part => {
   const above = document.elementFromPoint((left + right) / 2, (top + bottom) / 2);
   return inside && (part.contains(above) || above.contains(part));
 }"""
+
+
+def come_to_rest_in_window(table: Any, *needed: str) -> None:
+    """Wait until all parts that match, at least one of each kind, are inside the window and uncovered."""
+    for _ in range(100):
+        kinds = [table.locator(kind).all() for kind in needed]
+        if all(kinds) and all(part.evaluate(IN_WINDOW) for parts in kinds for part in parts):
+            return
+        table.page.wait_for_timeout(100)
+    raise AssertionError([part.inner_text()[:50] for parts in kinds for part in parts if not part.evaluate(IN_WINDOW)])
+
+
 SIZES = {"1280": {"width": 1280, "height": 800}, "1024": {"width": 1024, "height": 768}, "360": PHONE}
 
 
@@ -113,15 +125,11 @@ def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str,
     for _ in range(3):
         if not until_turn(page, table):
             break
-        page.wait_for_timeout(500)
         assert "It is your turn." in table.locator(".nl-case").inner_text()
-        needed = [table.locator(".nl-case"), *table.locator(".nl-actions button:visible").all()]
-        assert len(needed) > 1 and all(part.evaluate(IN_WINDOW) for part in needed)
+        come_to_rest_in_window(table, ".nl-case", ".nl-actions button:visible")
         if width == "360":
             open_sheet(hand, table)
-            page.wait_for_timeout(300)
-            sheet = [table.locator(".nl-composer"), *table.locator(".nl-send:visible").all()]
-            assert all(part.evaluate(IN_WINDOW) for part in sheet) and len(sheet) > 1
+            come_to_rest_in_window(table, ".nl-composer", ".nl-send:visible")
             hand.press(table.locator(".nl-back"))
         else:
             assert page.evaluate("() => document.scrollingElement.scrollHeight <= innerHeight + 1"), "no scrolling"
