@@ -135,7 +135,9 @@ def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str,
             assert page.evaluate("() => document.scrollingElement.scrollHeight <= innerHeight + 1"), "no scrolling"
         assert fits_width(page)
         assert accessibility_violations(page, ".nl-page") == []
+        before = table.inner_text()
         MOVES[game](hand, table)
+        page.wait_for_function("([table, before]) => table.innerText !== before", arg=[table.element_handle(), before])
         page.wait_for_timeout(700)
     leave_match(hand)
     page.close()

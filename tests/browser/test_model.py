@@ -94,7 +94,7 @@ def answered(page: Any, before: str = "") -> None:
     """Wait until it is the person's turn or the match is over."""
     page.wait_for_function(
         """before => {
-          const said = document.querySelector('.nl-bar').innerText;
+          const bar = document.querySelector('.nl-bar'), said = bar?.textContent ?? 'The match is over.';
           return said !== before && /your turn|is over/.test(said);
         }""",
         arg=before,
@@ -103,7 +103,7 @@ def answered(page: Any, before: str = "") -> None:
 
 def offered(page: Any, table: Any, dollars: int) -> None:
     """Offer a price and wait for the reply."""
-    before = table.locator(".nl-bar").evaluate("bar => bar.innerText")
+    before = table.locator(".nl-bar").text_content()
     price = table.get_by_label("Price in dollars")
     price.fill(f"{dollars}.00")
     price.press("Tab")

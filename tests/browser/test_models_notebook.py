@@ -238,7 +238,7 @@ def test_games_that_were_stopped_are_in_no_share_and_no_mean() -> None:
     found = models.estimate_seats(frame, "cents")
     assert measure(found, "games stopped", "llm:x").value == 1
     assert measure(found, "own payoff", "llm:x").n == 0
-    assert models.overview_table(found).loc[("llm:x", "linear"), "agreement (%)"] == "unknown"
+    assert models.overview_table(found).loc[("llm:x", "linear"), "agreement (%)"] == "unknown, n = 0"
 
 
 def test_short_names_keep_apart_what_differs() -> None:

@@ -197,9 +197,8 @@ def expected(kind: str, shown: dict[str, Any], game: Any, said: Any) -> tuple[An
     if kind == "hands":
         return next(f["value"] for f in fields if f["name"] == "Your message"), said
     read = game.parse(said, Match(game, seed=1).seen("A"))
-    words = next(
-        (f["value"] for f in fields if f["name"].startswith(("Message", "Your message", "Your note"))), ""
-    ).strip()
+    label = "Your note" if kind == "job" else ("Message", "Your message")
+    words = next((f["value"] for f in fields if f["name"].startswith(label)), "").strip()
     match kind:
         case "bargaining":
             price = next(f["value"] for f in fields if f["name"] == "Price in dollars")
