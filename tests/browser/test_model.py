@@ -94,8 +94,8 @@ def answered(page: Any, before: str = "") -> None:
     """Wait until it is the person's turn or the match is over."""
     page.wait_for_function(
         """before => {
-          const bar = document.querySelector('.nl-bar'), said = bar?.textContent ?? 'The match is over.';
-          return said !== before && /your turn|is over/.test(said);
+          const parts = ['.nl-head', '.nl-bar'].map((part) => document.querySelector(part)?.textContent);
+          return parts.join() !== before && /your turn|is over/.test(parts[1] ?? 'The match is over.');
         }""",
         arg=before,
     )
@@ -103,7 +103,7 @@ def answered(page: Any, before: str = "") -> None:
 
 def offered(page: Any, table: Any, dollars: int) -> None:
     """Offer a price and wait for the reply."""
-    before = table.locator(".nl-bar").text_content()
+    before = ",".join(str(table.locator(part).text_content()) for part in (".nl-head", ".nl-bar"))
     price = table.get_by_label("Price in dollars")
     price.fill(f"{dollars}.00")
     price.press("Tab")
