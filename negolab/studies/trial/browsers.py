@@ -72,7 +72,7 @@ _LOOK = """() => {
   const view = [...document.querySelectorAll("[class*=nl-at-]")].find((el) => el.offsetParent);
   if (!view) return { kind: "" };
   const kind = /nl-at-(\\w+)/.exec(view.className)[1];
-  const ready = { playing: ".nl-bar", waiting: "[role=status]", closed: "h1" }[kind] ?? ".nl-primary";
+  const ready = { playing: ".nl-bar, .nl-result", waiting: "[role=status]", closed: "h1" }[kind] ?? ".nl-primary";
   if (![...view.querySelectorAll(ready)].some((el) => el.offsetParent)) return { kind: "" };
   const is_new = !view.dataset.met;
   view.dataset.met = "yes";
