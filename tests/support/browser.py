@@ -119,11 +119,13 @@ def open_lobby(page: Any) -> None:
 def leave_match(hand: Input) -> None:
     """Leave the match, whether it is over or not."""
     page = hand.page
-    over = page.get_by_role("button", name="Another game")
+    over, leave = (page.get_by_role("button", name=name) for name in ("Another game", "Leave this match"))
+    page.wait_for_timeout(1000)  # a match that is just over shows its end a moment later
+    over.or_(leave).first.wait_for()
     if over.is_visible():
         hand.press(over)
     else:
-        hand.press(page.get_by_role("button", name="Leave this match"))
+        hand.press(leave)
         hand.press(page.get_by_role("button", name="Leave", exact=True))
     page.get_by_role("button", name="Start the match").wait_for()
 
