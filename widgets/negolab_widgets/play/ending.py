@@ -73,7 +73,7 @@ def render_end(record: Record, seat: Seat) -> Markup:
     told = [("For you", compared)] if compared else []
     told += [(f"{_name(record, away)} got", game.format_payoff(record.payoffs[away]))]
     told += [*_possible(record, seat), *_best_offer(record, seat)]
-    return html.panel("Beside it", html.table((), told, "Beside it"), cls=end_class(gain))
+    return html.panel("In comparison", html.table((), told, "In comparison"), cls=end_class(gain))
 
 
 def _gain(record: Record, seat: Seat) -> float:

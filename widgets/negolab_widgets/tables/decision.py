@@ -161,6 +161,7 @@ export default {
     const first = (within, kinds) => [...within.querySelectorAll(kinds)].find(seen);
     const sheet = (open) => { if (card()) card().dataset.open = open ? "compose" : ""; };
     const compose = () => {
+      if (!card()) return;
       sheet(true);
       const part = [...card().querySelectorAll(".nl-compose")].find((each) => each.offsetParent);
       const field = part && (first(part, "input, textarea, select") || first(part, "button"));
@@ -168,7 +169,8 @@ export default {
       field.focus({ preventScroll: true });
       part.scrollIntoView({ block: "nearest" });
     };
-    const press = (kind) => first(card(), `.${kind}`)?.click();
+    // The end of a match may take the place of the card.
+    const press = (kind) => card() && first(card(), `.${kind}`)?.click();
     const shut = () => {
       details.open = false;
       sheet(false);
@@ -184,7 +186,7 @@ export default {
     const send = (event) => {
       if (!event.target.matches(FILLED) || !event.target.closest(".nl-compose")) return;
       let around = event.target, button;
-      while (card().contains(around) && !(button = first(around, ".nl-send"))) around = around.parentElement;
+      while (card()?.contains(around) && !(button = first(around, ".nl-send"))) around = around.parentElement;
       if (button) { event.preventDefault(); if (!event.repeat) button.click(); }
     };
     const pressed = (event) => {
