@@ -110,7 +110,7 @@ async def visit(link: str, rng: random.Random) -> str:
     try:
         code = await asyncio.wait_for(bot.play(lambda: rng.uniform(0.6, 2)), 400)
     except TimeoutError:
-        code = f"no code after {bot.reloads} reloads; {bot.buttons()}; {bot.text()[-1500:]}"
+        code = f"no code after {bot.reloads} reloads; {bot.buttons()}; {bot.words()[-1500:]}"
     await bot.close()
     return code
 

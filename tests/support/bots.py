@@ -189,6 +189,10 @@ class Bot:
         kinds = ("HTMLModel", "AnyModel")
         return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") in kinds)
 
+    def words(self) -> str:
+        """What the page says, without its markup and styles."""
+        return " ".join(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", self.text()).split())
+
     async def until(self, condition: Callable[[], Any], seconds: float = 180) -> Any:
         """Wait until `condition()` is true and return its value."""
         async with asyncio.timeout(seconds):
@@ -206,7 +210,8 @@ class Bot:
         await self.press(id)
 
     def buttons(self) -> list[str]:
-        return [m["description"] for _, m in self.shown() if m.get("_model_name") == "ButtonModel"]
+        found = [m for _, m in self.shown() if m.get("_model_name") == "ButtonModel"]
+        return [m["description"] + " (disabled)" * bool(m.get("disabled")) for m in found]
 
     async def press(self, id: str) -> None:
         """Send a click to a widget, even if it is hidden or disabled."""
