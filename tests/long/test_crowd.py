@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.soak, pytest.mark.browser, pytest.mark.alone]
 @pytest.mark.parametrize(
     ("people", "browsers", "attacks"),
     [
-        pytest.param(50 if SLOW else 30, 5 if SLOW else 3, list(ATTACKS), id="attacked"),
+        pytest.param(50 if SLOW else 20, 5 if SLOW else 3, list(ATTACKS), id="attacked"),
         *([pytest.param(30, 3, [], id="30")] if SLOW else []),
     ],
 )

@@ -39,7 +39,7 @@ from tests.support.command import negolab
 from tests.support.local_model import LocalModel, needs_runtime, needs_weights, serving_model
 
 TOKENS = 80
-GAMES = 20 if SLOW else 2
+GAMES = 20 if SLOW else 1
 SHORT: dict[str, dict[str, Any]] = {
     "agenda": {"turns": 6},
     "balloon": {"turn_limit": 6},

@@ -8,8 +8,11 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-NOTEBOOKS = sorted((ROOT / "notebooks").rglob("*.ipynb"))
+from tests.conftest import ROOT, SLOW
+
+PLANNED = {path.parent for path in (ROOT / "notebooks" / "experiments").glob("*/plan.toml")}
+"""Folders of studies, whose notebooks `tests/sweeps/test_sweep_report.py` runs by their plans."""
+NOTEBOOKS = sorted(path for path in (ROOT / "notebooks").rglob("*.ipynb") if SLOW or path.parent not in PLANNED)
 
 
 @pytest.mark.parametrize("notebook", NOTEBOOKS, ids=[str(path.relative_to(ROOT / "notebooks")) for path in NOTEBOOKS])

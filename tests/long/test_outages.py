@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.conftest import SLOW
 from tests.support.service_cases import CASES
 from tests.support.services import play_case, running_services
 
 
-@pytest.mark.parametrize("name", ["anthropic/overloaded", "anthropic/overloaded-from-the-start"])
+@pytest.mark.parametrize("name", ["anthropic/overloaded-from-the-start", *(["anthropic/overloaded"] if SLOW else [])])
 def test_two_hundred_games_outlast_half_a_minute_of_overload(name: str, tmp_path: Path) -> None:
     with running_services(latency=0.05, stretch=20) as services:
         more = {"n": 200, "speed": 1.0, "most": 240.0}

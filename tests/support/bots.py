@@ -252,7 +252,7 @@ class Bot:
             news = len(self.received)
             with suppress(TimeoutError):
                 await self.until(lambda: len(self.received) > news, 4)
-            if await self.alive() != "here":
+            if not await self.is_connected():
                 await self.back()
 
     async def speak(self, box: str, text: str) -> None:
@@ -281,6 +281,14 @@ class Bot:
         except httpx2.TransportError:
             return ""
         return str(answer.json()["state"]) if answer.status_code == 200 else ""
+
+    async def is_connected(self) -> bool:
+        """Return True if the kernel is there and the page hears of it; raise what ended its reading."""
+        assert self._reader is not None
+        if self._reader.done():
+            self._reader.result()
+            return False
+        return await self.alive() == "here"
 
     async def back(self) -> None:
         """Reload as a page does that lost its kernel: poll until there is an answer, then enter again."""
