@@ -128,7 +128,7 @@ class BrowserReader(BrowserParticipant):
             with suppress(Exception):  # the page may be drawn anew under the hand
                 await self._act()
             await asyncio.sleep(0.5)
-        return "no code: " + (await self.page.locator("body").inner_text())[:500]
+        return "no code: " + (await self.page.locator("body").inner_text())[:3000]
 
     async def _act(self) -> None:
         if await self._button("Check my answers").count():

@@ -25,9 +25,10 @@ from negolab_widgets.study.questions import QuestionField
 
 from negolab import catalog
 from negolab.studies import links
-from negolab.studies.client import HostClient
+from negolab.studies.client import HostClient, HostUnreachable
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.questions import Question
+from negolab.studies.texts import texts
 from tests.support.host_process import (
     PAIR_TREATMENT,
     HostProcess,
@@ -378,6 +379,27 @@ def test_a_second_click_on_a_button_of_before_does_nothing(host: Hosts) -> None:
     assert hosted.participant(who).passed == 1
     assert len(hosted.matches()) == 2
     assert "not over yet" not in page_text(page)
+
+
+def test_a_refused_reply_shows_what_has_changed_meanwhile(host: Hosts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An earlier reply arrived, the other player has answered it, and no word of either came back."""
+    page, _, _ = host().join()
+    press_button(page, "Start")
+    table = seated(page)
+    ask = HostClient.ask
+
+    def cut_off(client: HostClient, path: str, **body: Any) -> Any:
+        ask(client, path, **body)
+        raise HostUnreachable
+
+    monkeypatch.setattr(HostClient, "ask", cut_off)
+    table._submit("first")
+    assert (table._view.turn, table._view.asked) == (0, True)
+    monkeypatch.setattr(HostClient, "ask", ask)
+    table._submit("second")
+    assert (table._view.turn, table._view.asked) == (1, True) and texts.TABLE_CHANGED in page_text(page)
+    table._submit("third")
+    assert table._view.turn == 2
 
 
 def test_a_forged_press_of_what_is_not_shown_does_nothing(host: Hosts) -> None:

@@ -213,6 +213,9 @@ class SeatWidget(Page):
         try:
             refused = self._handle.submit(text, self._view.turn)
         except NotDelivered as error:
+            self._sending = False
+            # The answer may have told of news, as of an earlier reply that arrived although nobody heard so.
+            self._drawing(self._update)
             self._controls.refuse(str(error))
             return
         finally:
