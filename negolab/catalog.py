@@ -242,6 +242,21 @@ def preset_notes(module: ModuleType) -> dict[str, str]:
     return dict(getattr(module, "PRESET_NOTES", {}))
 
 
+def preset_title(module: ModuleType, preset: str) -> str:
+    """Return the title of a preset or scenario file: that of the module's PRESET_TITLES, its own `title`, or its name.
+
+    A title may tell the treatment, so only the researcher's screens show it.
+    """
+    is_file = preset not in (known := presets(module)) and preset.endswith(SUFFIX)
+    changes = read_scenario(preset, game_class(module)) if is_file else known.get(preset, {})
+    return getattr(module, "PRESET_TITLES", {}).get(preset) or str(changes.get("title") or Path(preset).name)
+
+
+def replications(module: ModuleType) -> Collection[str]:
+    """Return the presets that reproduce a source: the module's REPLICATIONS, if there are any."""
+    return frozenset(getattr(module, "REPLICATIONS", ()))
+
+
 def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
     """Return the one `Game` subclass that a module defines, or the one called `name`."""
     classes = [c for c in _game_classes(module) if name in (None, c.__name__)]
