@@ -37,7 +37,7 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
     hand, start = Keyboard(page), page.get_by_role("button", name="Start the match")
     start.wait_for()
     # As after a click beside it: from here on the keyboard goes its own way.
-    page.get_by_label("Seed of the deal").focus()
+    start.focus()
     table = start_match(hand, game, choose_game=False)
     assert accessibility_violations(page, ".nl-page", least=SERIOUS) == []
     play_to_end(hand, table, game)
@@ -54,15 +54,17 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
     hand = Keyboard(page)
     open_lobby(page)
     outline = "() => getComputedStyle(document.activeElement).outlineStyle"
-    for label in ("Game", "Seed of the deal"):
-        hand.reach(page.get_by_label(label, exact=True))
-        assert page.evaluate(outline) == "solid", label
+    for field in (page.get_by_label("Preset"), page.get_by_role("button", name="More: seat and seed")):
+        hand.reach(field)
+        assert page.evaluate(outline) == "solid", field
+    hand.reach(page.locator(".nl-game input:checked"))
+    assert page.evaluate("() => getComputedStyle(document.activeElement.closest('.nl-game')).outlineStyle") == "solid"
     table = start_match(hand, "trading")
     page.wait_for_function("() => document.activeElement.closest('.nl-decision')")
     hand.reach(table.get_by_label("Your message"))
     assert page.evaluate(outline) == "solid"
     leave_match(hand)
-    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'")
+    page.wait_for_function("() => document.activeElement.innerText === 'Choose a game'")
     page.close()
 
 
