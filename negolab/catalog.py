@@ -243,13 +243,12 @@ def preset_notes(module: ModuleType) -> dict[str, str]:
 
 
 def preset_title(module: ModuleType, preset: str) -> str:
-    """Return the title of a preset or scenario file: that of the module's PRESET_TITLES, its own `title`, or its name.
+    """Return the title of a preset: that of the module's PRESET_TITLES, its own parameter `title`, or its name.
 
     A title may tell the treatment, so only the researcher's screens show it.
     """
-    is_file = preset not in (known := presets(module)) and preset.endswith(SUFFIX)
-    changes = read_scenario(preset, game_class(module)) if is_file else known.get(preset, {})
-    return getattr(module, "PRESET_TITLES", {}).get(preset) or str(changes.get("title") or Path(preset).name)
+    own = presets(module).get(preset, {}).get("title", preset)
+    return str(getattr(module, "PRESET_TITLES", {}).get(preset, own))
 
 
 def replications(module: ModuleType) -> Collection[str]:

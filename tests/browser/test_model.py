@@ -182,6 +182,7 @@ def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Serve
     record = kept(desk)
     replay.locator(".nl-move").nth(1).click()
     replay.wait_for_timeout(500)
+    replay.get_by_role("button", name="Show: what if").click()
     replay.get_by_label("Seat A is played on by").select_option(label="linear")
     replay.get_by_label("Seat B is played on by").select_option(label=MODEL)
     replay.wait_for_function("() => [...document.querySelectorAll('input')].some((one) => one.value === 'local')")

@@ -292,7 +292,9 @@ MOVES: dict[str, Callable[[Input, Any], None]] = {
 def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None) -> None:
     """Open the first record of the list, go to the third reply, and branch there twice."""
     page.goto(url)
+    page.get_by_role("button", name="Show the list").click()
     page.locator(".nl-records tbody th button").first.click()
+    page.get_by_role("button", name="Show: what if").click()
     moves = page.locator(".nl-move")
     moves.nth(3).wait_for()
     moves.nth(3).click()

@@ -131,10 +131,12 @@ def replay(camera: Camera) -> None:
             for scheme in SCHEMES:
                 with camera(scheme) as page:
                     page.goto(url)
+                    page.get_by_role("button", name="Show the list").click()
                     page.locator(".nl-records tbody tr").first.wait_for()
                     pictures(page, f"records-{scheme}")
                     for game in game_names():
                         page.goto(url)
+                        page.get_by_role("button", name="Show the list").click()
                         page.locator(".nl-records tbody tr", has_text=game).first.click()
                         page.locator(".nl-replay-head", has_text=game).wait_for()
                         page.locator(".nl-move").nth(3).click()

@@ -139,9 +139,14 @@ class Lobby(Page):
         """Return the presets of a game with their titles and groups: scenario files, others, and replications."""
         module = catalog.game_module(name)
         replications = catalog.replications(module)
+        files = [
+            (path, getattr(catalog.load(name, preset=path), "title", "") or Path(path).name, "")
+            for path, game in self._scenarios.items()
+            if game == name
+        ]
         own = sorted(catalog.presets(module), key=replications.__contains__)
-        keys = [*(path for path, game in self._scenarios.items() if game == name), *own]
-        return [(key, catalog.preset_title(module, key), REPLICATIONS if key in replications else "") for key in keys]
+        titles = ((key, catalog.preset_title(module, key)) for key in own)
+        return [*files, *((key, title, REPLICATIONS if key in replications else "") for key, title in titles)]
 
     def _update_opponents(self, chosen: str | None = None) -> None:
         """Offer who can sit across; another seat or preset keeps the opponent that was chosen, where it fits."""
