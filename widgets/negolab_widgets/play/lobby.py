@@ -65,7 +65,7 @@ class Lobby(Page):
         self._matchmaker: Matchmaker = (
             HostMatchmaker(str(socket), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
         )
-        self._scenarios: dict[str, str] = {}
+        self._scenarios: dict[str, tuple[str, str]] = {}
         self._request: MatchRequest | None = None
         self._form = self._build_form(list(catalog.list_games()) if game is None else [game])
         children = [self._guard.notice, self._form, self._table]
@@ -81,7 +81,7 @@ class Lobby(Page):
         with self._guard:
             self._offer_scenarios(page.scenario_files())
             if game is None and self._scenarios:
-                self._game.value = next(iter(self._scenarios.values()))
+                self._game.value = next(iter(self._scenarios.values()))[0]
             self._choose_game()
         if preset is not None:
             self._choose_preset(preset)
@@ -106,21 +106,29 @@ class Lobby(Page):
         fields = box(self._seat, w.VBox([self._seed, self._seed_fault]), cls="nl-form")
         self._more = Collapsible(self._guard.button, "seat and seed", fields, ("More: {part}", "Hide: {part}"))
         parts = self._aim, self._preset, self._opponent, self._models.widget, self._more.widget, self._sides
-        games = column(w.HTML(html.element("h1", "Choose a game")), self._game, cls="nl-games")
+        alone = len(names) == 1
+        heading = catalog.title(names[0]) if alone else "Choose a game"
+        games = column(w.HTML(html.element("h1", heading)), self._game, cls="nl-games")
+        set_visible(self._game, not alone)
         card = column(column(*parts, cls="nl-setup"), row(self._start_button, cls="nl-actions"), cls="nl-start")
-        return box(games, card, cls="nl-body nl-lobby")
+        return box(games, card, cls=f"nl-body nl-lobby {'nl-alone' if alone else ''}")
 
     def _offer_scenarios(self, paths: Sequence[str]) -> None:
         """Offer scenario files among the presets of their games, and say what is wrong with one."""
         for path in paths:
             with self._guard:
-                self._scenarios[path] = catalog.scenario_game(path)
+                self._offer_scenario(catalog.scenario_game(path), path)
+
+    def _offer_scenario(self, game: str, path: str) -> None:
+        """Offer a scenario file by its title."""
+        title = getattr(catalog.load(game, preset=path), "title", "")
+        self._scenarios[path] = game, title or Path(path).name
 
     def _choose_preset(self, preset: str) -> None:
         """Choose a preset or a scenario file; `ValueError` says what is wrong with it."""
         if preset.endswith(SUFFIX):
             preset = str(Path(preset).resolve())  # the host may stand in another folder
-            self._scenarios[preset] = self._game.value
+            self._offer_scenario(self._game.value, preset)
         catalog.load(self._game.value, preset=preset)
         self._choose_game()
         self._preset.value = preset
@@ -139,11 +147,7 @@ class Lobby(Page):
         """Return the presets of a game with their titles and groups: scenario files, others, and replications."""
         module = catalog.game_module(name)
         replications = catalog.replications(module)
-        files = [
-            (path, getattr(catalog.load(name, preset=path), "title", "") or Path(path).name, "")
-            for path, game in self._scenarios.items()
-            if game == name
-        ]
+        files = [(path, title, "") for path, (game, title) in self._scenarios.items() if game == name]
         own = sorted(catalog.presets(module), key=replications.__contains__)
         titles = ((key, catalog.preset_title(module, key)) for key in own)
         return [*files, *((key, title, REPLICATIONS if key in replications else "") for key, title in titles)]
