@@ -242,6 +242,20 @@ def preset_notes(module: ModuleType) -> dict[str, str]:
     return dict(getattr(module, "PRESET_NOTES", {}))
 
 
+def preset_title(module: ModuleType, preset: str) -> str:
+    """Return the title of a preset: that of the module's PRESET_TITLES, its own parameter `title`, or its name.
+
+    A title may tell the treatment, so only the researcher's screens show it.
+    """
+    own = presets(module).get(preset, {}).get("title", preset)
+    return str(getattr(module, "PRESET_TITLES", {}).get(preset, own))
+
+
+def replications(module: ModuleType) -> Collection[str]:
+    """Return the presets that reproduce a source: the module's REPLICATIONS, if there are any."""
+    return frozenset(getattr(module, "REPLICATIONS", ()))
+
+
 def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
     """Return the one `Game` subclass that a module defines, or the one called `name`."""
     classes = [c for c in _game_classes(module) if name in (None, c.__name__)]

@@ -156,9 +156,9 @@ def _decline(game: Any, seen: Seen, last: Any) -> Any:
 
 
 class Time(Bargainer):
-    """Concedes from its best agreement to no deal as its messages run out. After a share t of them its target has
-    fallen by t**(1/beta) of the way (Faratin, Sierra and Jennings 1998). beta < 1 concedes late (Boulware), beta > 1
-    early (Conceder)."""
+    """Concedes by a curve: from its best agreement to no deal as its messages run out. After a share t of them its
+    target has fallen by t**(1/beta) of the way (Faratin, Sierra and Jennings 1998). beta < 1 concedes late (Boulware),
+    beta > 1 early (Conceder)."""
 
     BETA = 1.0
 
@@ -189,25 +189,26 @@ class Time(Bargainer):
 
 
 class Boulware(Time):
-    """Holds out and concedes only near the end: `time` with beta 0.2."""
+    """Concedes slowly: holds out until near the end, as `time` with beta 0.2."""
 
     BETA = 0.2
 
 
 class Linear(Time):
-    """Concedes as much in each message: `time` with beta 1."""
+    """Concedes evenly: as much in each message, as `time` with beta 1."""
 
 
 class Conceder(Time):
-    """Concedes most at once: `time` with beta 5."""
+    """Concedes at once: most of it in its first messages, as `time` with beta 5."""
 
     BETA = 5.0
 
 
 class TitForTat(Bargainer):
-    """Repays the other's last concession in proportion (relative tit-for-tat; Faratin, Sierra and Jennings 1998), in
-    own points: as the other's last two offers fall short of its best agreement by less, its own claim above no deal
-    falls by the same share. Begins with its best agreement and repeats its claim until it has seen two offers."""
+    """Repays concessions: the other's last one, in proportion (relative tit-for-tat; Faratin, Sierra and Jennings
+    1998), in own points: as the other's last two offers fall short of its best agreement by less, its own claim above
+    no deal falls by the same share. Begins with its best agreement and repeats its claim until it has seen two
+    offers."""
 
     @override
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
@@ -223,7 +224,8 @@ class TitForTat(Bargainer):
 
 
 class Stubborn(Bargainer):
-    """Offers its best agreement in every message and accepts nothing that is worth less, also at the end."""
+    """Concedes nothing: offers its best agreement in every message and accepts nothing that is worth less, also at the
+    end."""
 
     @override
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:

@@ -13,7 +13,7 @@ from negolab.protocols import Scripted
 
 
 class RandomLegal(Scripted):
-    """Draws uniformly from the game's `options`: the usual lower baseline."""
+    """Acts at random: draws uniformly from the game's `options`, the usual lower baseline."""
 
     def __init__(self, *, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -28,7 +28,7 @@ class RandomLegal(Scripted):
 
 
 class FirstOption(Scripted):
-    """Always takes the first of the game's `options`: a fixed point to compare with."""
+    """Does the first thing it may: always takes the first of the game's `options`, a fixed point to compare with."""
 
     deterministic = True
 

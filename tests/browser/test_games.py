@@ -15,6 +15,8 @@ from tests.support.browser import (
     Mouse,
     accessibility_violations,
     check_result,
+    choose_game_card,
+    fits_width,
     leave_match,
     open_lobby,
     open_page,
@@ -27,6 +29,12 @@ from tests.support.browser import (
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
 SERIOUS = ("serious", "critical")
+IN_VIEW = """(part) => {
+  const { top, bottom, left, width, height } = part.getBoundingClientRect();
+  const there = document.elementFromPoint(left + width / 2, top + height / 2);
+  return top >= 0 && bottom <= innerHeight && part.contains(there);
+}"""
+"""True if a part is inside the window and nothing covers it."""
 
 
 @pytest.mark.parametrize("game", game_names())
@@ -37,7 +45,7 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
     hand, start = Keyboard(page), page.get_by_role("button", name="Start the match")
     start.wait_for()
     # As after a click beside it: from here on the keyboard goes its own way.
-    page.get_by_label("Seed of the deal").focus()
+    start.focus()
     table = start_match(hand, game, choose_game=False)
     assert accessibility_violations(page, ".nl-page", least=SERIOUS) == []
     play_to_end(hand, table, game)
@@ -48,21 +56,60 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
     page.close()
 
 
+def test_the_lobby_is_all_in_view_and_links_no_monitor_without_a_study(served: Served, chromium: Any) -> None:
+    page, errors = open_page(chromium)
+    page.goto(served.url)
+    open_lobby(page)
+    assert page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts() == ["Play", "Replay"]
+    start = page.get_by_role("button", name="Start the match")
+    for game in game_names():
+        choose_game_card(Mouse(page), game)
+        for width, height in ((1280, 800), (1024, 768), (360, 740)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(300)
+            for part in (start, page.get_by_label("Preset"), page.get_by_label("Opponent")):
+                assert part.evaluate(IN_VIEW), (game, width, part)
+            assert accessibility_violations(page) == [] and fits_width(page)
+    assert not errors
+    page.close()
+
+
+def test_the_lobby_shows_what_was_chosen_last_after_a_match(served: Served, chromium: Any) -> None:
+    page, _ = open_page(chromium)
+    page.goto(served.url)
+    hand = Keyboard(page)
+    open_lobby(page)
+    choose_game_card(hand, "bargaining")
+    hand.choose(page.get_by_label("Preset"), "Seller knows your value, you a ch")
+    hand.choose(page.get_by_label("Opponent"), "Concedes slowly")
+    choose_game_card(hand, "split")
+    choose_game_card(hand, "bargaining")
+    start_match(hand, "bargaining", choose_game=False)
+    leave_match(hand)
+    chosen = [page.get_by_label(name).locator("option:checked").inner_text() for name in ("Preset", "Opponent")]
+    assert chosen == ["Seller knows your value, you a checked range", "Concedes slowly (boulware)"]
+    record = read(served.out)[-1]
+    assert (record.header.preset, record.header.players["A"]) == ("verified", "boulware")
+    page.close()
+
+
 def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
     page, _ = open_page(chromium)
     page.goto(served.url)
     hand = Keyboard(page)
     open_lobby(page)
     outline = "() => getComputedStyle(document.activeElement).outlineStyle"
-    for label in ("Game", "Seed of the deal"):
-        hand.reach(page.get_by_label(label, exact=True))
-        assert page.evaluate(outline) == "solid", label
+    for field in (page.get_by_label("Preset"), page.get_by_role("button", name="More: seat and seed")):
+        hand.reach(field)
+        assert page.evaluate(outline) == "solid", field
+    hand.reach(page.locator(".nl-game input:checked"))
+    assert page.evaluate("() => getComputedStyle(document.activeElement.closest('.nl-game')).outlineStyle") == "solid"
     table = start_match(hand, "trading")
     page.wait_for_function("() => document.activeElement.closest('.nl-decision')")
     hand.reach(table.get_by_label("Your message"))
     assert page.evaluate(outline) == "solid"
     leave_match(hand)
-    page.wait_for_function("() => document.activeElement.innerText === 'Play a negotiation game'")
+    page.wait_for_function("() => document.activeElement.innerText === 'Choose a game'")
     page.close()
 
 

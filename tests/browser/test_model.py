@@ -19,6 +19,8 @@ from tests.conftest import SLOW, Served, serving
 from tests.support.browser import (
     Mouse,
     accessibility_violations,
+    choose_game_card,
+    fill_seed,
     fits_width,
     is_turn,
     leave_match,
@@ -121,13 +123,12 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
     hand = Mouse(page)
     page.goto(desk.url)
     open_lobby(page)
-    hand.choose(page.get_by_label("Game", exact=True), "Bargaining: agree on a price")
-    page.wait_for_timeout(400)
-    hand.choose(page.get_by_label("Opponent"), MODEL)
+    choose_game_card(hand, "bargaining")
+    hand.choose(page.get_by_label("Opponent"), MODEL.capitalize())
     page.wait_for_function("() => [...document.querySelectorAll('input')].some((one) => one.value === 'local')")
     hand.choose(page.get_by_label("It answers in"), "a form of what is legal now")
     hand.fill(page.get_by_label("More settings"), SETTINGS)
-    hand.fill(page.get_by_label("Seed of the deal"), "5")
+    fill_seed(hand, "5")
     looked_at(page, "lobby")
     hand.press(page.get_by_role("button", name="Start the match"))
     page.get_by_role("status").filter(has_text="local is thinking.").wait_for()
@@ -181,6 +182,7 @@ def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Serve
     record = kept(desk)
     replay.locator(".nl-move").nth(1).click()
     replay.wait_for_timeout(500)
+    replay.get_by_role("button", name="Show: what if").click()
     replay.get_by_label("Seat A is played on by").select_option(label="linear")
     replay.get_by_label("Seat B is played on by").select_option(label=MODEL)
     replay.wait_for_function("() => [...document.querySelectorAll('input')].some((one) => one.value === 'local')")

@@ -12,7 +12,16 @@ import pytest
 
 import negolab as nl
 from tests.conftest import ROOT, serving
-from tests.support.browser import SEED, Mouse, check_result, open_lobby, open_page, play_to_end
+from tests.support.browser import (
+    SEED,
+    Mouse,
+    check_result,
+    choose_game_card,
+    fill_seed,
+    open_lobby,
+    open_page,
+    play_to_end,
+)
 from tests.support.own_code import code_hash
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -26,10 +35,9 @@ def test_a_person_plays_against_a_player_from_a_file(chromium: Any, tmp_path: Pa
         page.goto(served.url)
         open_lobby(page)
         hand = Mouse(page)
-        hand.choose(page.get_by_label("Game", exact=True), "Bargaining: agree on a price")
-        page.wait_for_timeout(400)
+        choose_game_card(hand, "bargaining")
         hand.choose(page.get_by_label("Opponent", exact=True), "haggler")
-        hand.fill(page.get_by_label("Seed of the deal"), SEED)
+        fill_seed(hand, SEED)
         hand.press(page.get_by_role("button", name="Start the match"))
         page.locator(".nl-bar").wait_for()
         table = page.locator(".nl-page .nl-page")

@@ -68,6 +68,7 @@ def open_record(chromium: Any, url: str, game: str) -> Any:
     """Open a record of the list by its row."""
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(url)
+    page.get_by_role("button", name="Show the list").click()
     page.locator(".nl-records tbody tr", has_text=game).first.click()
     page.locator(".nl-replay-head", has_text=game).wait_for()
     count = len(record_steps(read(GOLDEN / f"{game}.jsonl")[0]))
@@ -207,9 +208,11 @@ def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying:
 def test_a_list_is_sorted_filtered_and_walked_through_by_the_keyboard(golden: Served, chromium: Any) -> None:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     page.goto(golden.url)
+    hand = Keyboard(page)
+    page.get_by_role("button", name="Show the list").wait_for()
+    hand.press(page.get_by_role("button", name="Show the list"))
     rows = page.locator(".nl-records tbody tr")
     rows.nth(4).wait_for()
-    hand = Keyboard(page)
     hand.press(page.locator(".nl-records thead button", has_text="replies"))
     page.locator("th[aria-sort=ascending]").wait_for()
     replies = [int(row.locator("td").nth(7).inner_text()) for row in rows.all()]

@@ -134,6 +134,7 @@ def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: 
     assert said(option) == "beta=5 rounds=8 how=boulware repeat=0: done"
     page.get_by_role("button", name="Replay its records").click()
     page.get_by_role("heading", name="Replay").wait_for()
+    page.get_by_role("button", name="Show the list").click()
     rows = page.locator(".nl-records tbody tr")
     rows.nth(2).wait_for()
     assert "time:beta=5.0" in said(rows.first) and "boulware" in said(rows.first)

@@ -53,7 +53,7 @@ def test_a_table_of_any_size_is_played_by_keyboard_alone(file: Path, scheme: str
     page.goto(lobby.url)
     hand = Keyboard(page)
     open_lobby(page)
-    hand.choose(page.get_by_label("Preset", exact=True), file.name)
+    hand.choose(page.get_by_label("Preset", exact=True), nl.load("agenda", scenario=file).title)
     table = start_match(hand, "agenda", choose_game=False)
 
     def look(move: int | str) -> None:

@@ -174,9 +174,9 @@ def test_a_page_names_no_code_that_the_host_was_not_given(mine: Path, tmp_path: 
 def test_the_lobby_offers_the_players_of_a_loaded_module(mine: Path, tmp_path: Path) -> None:
     resolve("mine.py:Patient", nl.load("bargaining"))
     lobby = Lobby("bargaining", out=tmp_path / "out")
-    assert {"haggler", "mine.py:Patient"} <= set(lobby._opponent.options)
+    assert {"haggler", "mine.py:Patient"} <= set(lobby._opponent.keys_offered)
     lobby._opponent.value = "haggler"
-    assert "Choose an option by a share." in lobby._about.value
+    assert "Choose an option by a share." in lobby._opponent.about
     press(lobby, "Start the match")
     table = lobby._table.children[0]
     for _ in range(50):

@@ -393,7 +393,8 @@ def test_a_match_at_the_host_that_is_left_is_kept_as_stopped(desk: HostProcess) 
 
 def test_the_lobby_says_what_the_host_refuses(desk: HostProcess) -> None:
     lobby = opened_lobby("trading")
-    lobby._opponent.options = ["nobody"]
+    lobby._opponent.options = [("nobody", "nobody", "")]
+    lobby._opponent.value = "nobody"
     press_button(lobby, "Start the match")
     assert "nobody" in lobby._guard.notice.value
     assert desk.matches() == []

@@ -8,7 +8,6 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from negolab.catalog import title
 from negolab.record import Record
 from negolab.store import read
 from negolab.studies.trial.browsers import FITS_WIDTH, HEIGHT, TALLEST
@@ -134,14 +133,32 @@ def start_match(hand: Input, game: str, *, choose_game: bool = True) -> Any:
     """Start a match from the lobby and return its table."""
     page = hand.page
     open_lobby(page)
-    start = page.get_by_role("button", name="Start the match")
     if choose_game:
-        hand.choose(page.get_by_label("Game", exact=True), title(game))
-        page.wait_for_timeout(400)
-    hand.fill(page.get_by_label("Seed of the deal"), SEED)
-    hand.press(start)
+        choose_game_card(hand, game)
+    fill_seed(hand, SEED)
+    hand.press(page.get_by_role("button", name="Start the match"))
     page.locator(".nl-bar").wait_for()
     return page.locator(".nl-page .nl-page")
+
+
+def choose_game_card(hand: Input, game: str) -> None:
+    """Choose the card of a game, by the arrow keys without a mouse."""
+    card = hand.page.locator(f".nl-game input[value='{game}']")
+    if isinstance(hand, Mouse):
+        card.check()
+    else:
+        hand.reach(hand.page.locator(".nl-game input:checked"))
+        while not card.is_checked():
+            hand.page.keyboard.press("ArrowDown")
+    hand.page.wait_for_timeout(400)
+
+
+def fill_seed(hand: Input, seed: str) -> None:
+    """Fill in the seed of the deal, which is folded at first."""
+    if not hand.page.get_by_label("Seed of the deal").is_visible():
+        hand.press(hand.page.get_by_role("button", name="More: seat and seed"))
+        hand.page.get_by_label("Seed of the deal").wait_for()
+    hand.fill(hand.page.get_by_label("Seed of the deal"), seed)
 
 
 def play_to_end(hand: Input, table: Any, game: str, each: Callable[[int], None] = lambda move: None) -> int:
@@ -275,7 +292,9 @@ MOVES: dict[str, Callable[[Input, Any], None]] = {
 def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None) -> None:
     """Open the first record of the list, go to the third reply, and branch there twice."""
     page.goto(url)
+    page.get_by_role("button", name="Show the list").click()
     page.locator(".nl-records tbody th button").first.click()
+    page.get_by_role("button", name="Show: what if").click()
     moves = page.locator(".nl-move")
     moves.nth(3).wait_for()
     moves.nth(3).click()

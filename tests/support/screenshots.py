@@ -11,7 +11,7 @@ from contextlib import AbstractContextManager, closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-from negolab.catalog import game_names, title
+from negolab.catalog import game_names
 from negolab.formats import transcript
 from negolab.store import read
 from tests.conftest import ROOT, launch_chromium, launching, serving, showing
@@ -20,7 +20,9 @@ from tests.support.browser import (
     Mouse,
     accessibility_violations,
     branch_replay,
+    choose_game_card,
     click_mark,
+    fill_seed,
     fits_width,
     leave_match,
     open_lobby,
@@ -79,10 +81,10 @@ def lobby(camera: Camera) -> None:
 def show_lobby(page: Any, scheme: str) -> None:
     open_lobby(page)
     for game in game_names():
-        page.get_by_label("Game", exact=True).select_option(label=title(game))
-        page.wait_for_timeout(800)
+        choose_game_card(Mouse(page), game)
+        page.wait_for_timeout(400)
         pictures(page, f"lobby-{game}-{scheme}")
-    page.get_by_label("Seed of the deal").fill("twelve")
+    fill_seed(Mouse(page), "twelve")
     page.get_by_role("button", name="Start the match").click()
     page.get_by_text("The seed is a whole number").wait_for()
     pictures(page, f"lobby-error-{scheme}")
@@ -107,7 +109,7 @@ def show_table(page: Any, scheme: str, game: str) -> None:
 def show_own_table(page: Any, scheme: str) -> None:
     """Show the plain table of a game of somebody's own."""
     open_lobby(page)
-    page.get_by_label("Game", exact=True).select_option(label="Ultimatum: take it or leave it")
+    page.locator(".nl-game", has_text="Ultimatum").click()
     page.wait_for_timeout(800)
     table = start_match(Mouse(page), "ultimatum", choose_game=False)
     pictures(page, f"own-game-start-{scheme}")
@@ -129,10 +131,12 @@ def replay(camera: Camera) -> None:
             for scheme in SCHEMES:
                 with camera(scheme) as page:
                     page.goto(url)
+                    page.get_by_role("button", name="Show the list").click()
                     page.locator(".nl-records tbody tr").first.wait_for()
                     pictures(page, f"records-{scheme}")
                     for game in game_names():
                         page.goto(url)
+                        page.get_by_role("button", name="Show the list").click()
                         page.locator(".nl-records tbody tr", has_text=game).first.click()
                         page.locator(".nl-replay-head", has_text=game).wait_for()
                         page.locator(".nl-move").nth(3).click()

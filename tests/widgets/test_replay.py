@@ -281,6 +281,29 @@ def test_records_are_walked_through_in_the_order_of_the_list() -> None:
     assert visible(shelf.widget) and "record 3 of 10" in drawn(replay)
 
 
+def test_the_latest_finished_match_is_shown_at_once_and_the_list_is_folded() -> None:
+    records = nl.batch("bargaining", "linear", "boulware", n=3, seed=1)
+    dated = [
+        Record(msgspec.structs.replace(one.header, created=f"2026-01-0{day}T12:00:00+00:00"), one.events)
+        for one, day in zip(records, (1, 3, 2), strict=True)
+    ]
+    running = Record(
+        msgspec.structs.replace(dated[0].header, created="2026-02-01T12:00:00+00:00"), dated[0].events[:-1]
+    )
+    replay = Replay([*dated, running])
+    assert replay._record is dated[1]
+    assert not visible(replay._record_list.widget) and "Show the list" in state(replay)
+    assert "Bargaining, Both know both numbers" in replay._head.value
+
+
+def test_the_seats_views_and_what_if_are_folded_until_they_are_asked_for() -> None:
+    replay = Replay(golden("bargaining"))
+    assert not replay._views.is_open and not replay._what_if.is_open
+    choose(replay, "Seen by", "seat A alone")
+    assert replay._views.is_open, "a seat's own view is what is looked at then"
+    assert not visible(replay._what_if.widget)
+
+
 def test_an_id_is_there_to_be_copied_whole() -> None:
     record = unfinished()
     assert f'data-copy="{record.id}"' in listing([record])._table.value

@@ -12,9 +12,11 @@ import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat, Lobby
 from negolab_widgets.html import element, escape, format_value
-from negolab_widgets.play.lobby import _titled
+from negolab_widgets.play.lobby import _cards
+from negolab_widgets.play.pictures import picture
+from traitlets import TraitError
 
-from negolab.catalog import game_names, list_games, load
+from negolab.catalog import game_module, game_names, list_games, load, replications
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.players.lookup import player
@@ -145,9 +147,9 @@ def test_the_lobby_seats_a_person_and_keeps_the_record(tmp_path: Path) -> None:
 
 def test_the_lobby_offers_only_opponents_that_can_sit_across() -> None:
     lobby = Lobby("bargaining")
-    assert "anchored" in lobby._opponent.options
+    assert "anchored" in lobby._opponent.keys_offered
     lobby._seat.value = "A"
-    assert "anchored" not in lobby._opponent.options
+    assert "anchored" not in lobby._opponent.keys_offered
 
 
 def test_another_seat_keeps_the_opponent_that_was_chosen_where_it_fits() -> None:
@@ -160,37 +162,86 @@ def test_another_seat_keeps_the_opponent_that_was_chosen_where_it_fits() -> None
     lobby._seat.value = "B"
     lobby._opponent.value = "anchored"
     lobby._seat.value = "A"
-    assert lobby._opponent.value == lobby._opponent.options[0]
+    assert lobby._opponent.value == lobby._opponent.keys_offered[0]
 
 
 def test_the_seats_are_offered_by_what_the_game_calls_them() -> None:
     lobby = Lobby()
-    assert [label for label, _ in lobby._seat.options] == ["A", "B"]
+    assert [label for label, _ in lobby._seat.options] == ["Seat A", "Seat B"]
     lobby._seat.value = "B"
     lobby._preset.value = "hiring"
-    assert [label for label, _ in lobby._seat.options] == ["A: candidate", "B: recruiter"]
+    assert [label for label, _ in lobby._seat.options] == ["Candidate", "Recruiter"]
     assert lobby._seat.value == "B"
     lobby._game.value = "bargaining"
-    assert ("A: the seller", "A") in lobby._seat.options
+    assert ("Seller", "A") in lobby._seat.options
 
 
 def test_another_game_begins_with_its_own_first_opponent() -> None:
     lobby = Lobby()
     lobby._opponent.value = "random-legal"
     lobby._game.value = "split"
-    assert lobby._opponent.value == lobby._opponent.options[0] != "random-legal"
+    assert lobby._opponent.value == lobby._opponent.keys_offered[0] != "random-legal"
+
+
+def test_each_game_keeps_what_was_chosen_for_it(tmp_path: Path) -> None:
+    lobby = Lobby(out=tmp_path)
+    lobby._game.value = "trading"
+    lobby._preset.value, lobby._seat.value, lobby._opponent.value = "tolerant", "B", "chat"
+    lobby._game.value = "balloon"
+    assert (lobby._preset.value, lobby._seat.value) == ("seed", "A")
+    lobby._game.value = "trading"
+    press(lobby, "Start the match")
+    press(lobby, "Leave this match")
+    press(lobby, "Leave")
+    assert (lobby._preset.value, lobby._seat.value, lobby._opponent.value) == ("tolerant", "B", "chat")
 
 
 def test_games_of_one_title_are_told_apart() -> None:
-    assert _titled(["split", "negolab.scaffolds.ultimatum"])[0] == ("Split: divide what is there", "split")
-    assert [title for title, _ in _titled(["split", "split"])] == ["Split: divide what is there (split)"] * 2
+    assert _cards(["split", "negolab.scaffolds.ultimatum"])[0][:3] == ("split", "Split", "Divide what is there")
+    assert [title for _, title, *_ in _cards(["split", "split"])] == ["Split (split)"] * 2
+
+
+def test_every_game_has_a_picture_and_one_of_somebodys_own_a_neutral_one() -> None:
+    drawn = [picture(name) for name in game_names()]
+    assert len({*drawn, picture("mine:Mine")}) == len(drawn) + 1
+    assert picture("mine:Mine") == picture("own.game:Other")
+
+
+def test_presets_and_opponents_are_offered_in_peoples_words_and_replications_apart() -> None:
+    for game in game_names():
+        lobby = Lobby(game)
+        for key, title, group in lobby._preset.options:
+            assert title != key, f"{game} has no title for {key}"
+            assert group == ("Replications" if key in replications(game_module(game)) else "")
+        for name, label, _ in lobby._opponent.options[:-1]:
+            assert label.endswith(f" ({name})"), f"the docstring of {name} does not begin with what it does"
+    groups = [group for *_, group in Lobby("bargaining")._preset.options]
+    assert groups == sorted(groups)
+
+
+def test_the_lobby_says_who_sits_where_and_what_the_opponent_does() -> None:
+    lobby = Lobby("bargaining")
+    lobby._opponent.value = "boulware"
+    assert (lobby._opponent.about, lobby._preset.about) == (
+        "Holds out until near the end, as time with beta 0.2.",
+        "Each side knows what the item is worth to the other.",
+    )
+    words = re.sub("<[^>]+>", "|", lobby._sides.value)
+    assert "You are the buyer" in words and "|The seller| concedes slowly." in words
+
+
+def test_a_choice_that_is_not_offered_is_refused() -> None:
+    lobby = Lobby()
+    for field in (lobby._game, lobby._preset, lobby._opponent):
+        with pytest.raises(TraitError, match=r"'os\.path' is none of"):
+            field.take("os.path")
 
 
 def test_the_lobby_says_what_a_preset_is_without_giving_a_number_away() -> None:
     lobby = Lobby("bargaining", preset="none")
-    assert "The preset. </b>Neither side is told anything of the other" in lobby._about.value
+    assert "Neither side is told anything of the other" in lobby._preset.about
     own = Lobby("negolab.scaffolds.ultimatum", preset="rich")
-    assert "0 to 9 units" in own._about.value
+    assert "0 to 9 units" in own._preset.about
 
 
 SCENARIO = """
@@ -208,8 +259,9 @@ def test_the_lobby_offers_scenario_files_first_and_plays_one(tmp_path: Path, mon
     file.write_text(SCENARIO)
     monkeypatch.setenv("NEGOLAB_SCENARIOS", str(file))
     lobby = Lobby(out=tmp_path / "out")
-    assert (lobby._game.value, lobby._preset.label) == ("agenda", "two.toml")
-    assert "casino" in lobby._preset.options[1]
+    assert (lobby._game.value, lobby._preset.options[0][1]) == ("agenda", "Two things")
+    assert lobby._preset.value == lobby._preset.keys_offered[0] == str(file)
+    assert "casino" in lobby._preset.keys_offered
     press(lobby, "Start the match")
     assert "Two things" in state(lobby)
     press(lobby, "Leave this match")
@@ -234,7 +286,7 @@ def test_a_scenario_file_is_a_preset_of_the_lobby_in_a_notebook(tmp_path: Path) 
     file = tmp_path / "two.toml"
     file.write_text(SCENARIO)
     lobby = Lobby("agenda", preset=str(file), out=tmp_path / "out")
-    assert lobby._preset.label == "two.toml"
+    assert lobby._preset.value == str(file)
     press(lobby, "Start the match")
     assert "Two things" in state(lobby)
 

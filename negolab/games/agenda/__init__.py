@@ -1,4 +1,4 @@
-"""Two seats agree on one option for each of several issues, by messages and offers in turns.
+"""Two players agree on one option for each of several issues, by messages and offers in turns.
 
 Each has its own points per option. A scenario is a TOML file that needs no Python.
 """

@@ -1,4 +1,4 @@
-"""Two seats agree on one set of items under a common effort limit; each is paid its own importance over it."""
+"""Two players agree on one set of items under a common effort limit; each is paid its own importance over it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ PRESETS: dict[str, dict[str, Any]] = {
         "importance_seed": 1,
     },
 }
+PRESET_TITLES = {"seed": "The rules as stated", "clembench": "Published episodes of clembench"}
+REPLICATIONS = ("clembench",)
 PRESET_NOTES = {
     "seed": "The rules as the prompt states them; at most 40 messages.",
     "clembench": "The rules as the reference program plays them, so that published episodes replay.",
@@ -31,6 +33,8 @@ __all__ = [
     "ALIASES",
     "PRESETS",
     "PRESET_NOTES",
+    "PRESET_TITLES",
+    "REPLICATIONS",
     "TABLE",
     "Balloon",
     "Fault",

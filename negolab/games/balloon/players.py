@@ -128,7 +128,8 @@ class Negotiator(Scripted):
 
 
 class Stubborn(Negotiator):
-    """Proposes its ideal set, always, and agrees only to what is worth 0.9 of it. Ours; the hard end of the range."""
+    """Concedes nothing: always proposes its ideal set, and agrees only to what is worth 0.9 of it. Ours; the hard end
+    of the range."""
 
     @override
     def accepts(self, desk: SeatAnalysis, offered: float, mine: float) -> bool:
@@ -136,11 +137,10 @@ class Stubborn(Negotiator):
 
 
 class Time(Negotiator):
-    """Concedes from its ideal set as messages go by (Faratin, Sierra and Jennings 1998). It aims at `1 - (1 -
-    floor) * min(1, t / horizon) ** (1 / beta)` of its ideal after t accepted messages, proposes a set worth that
-    much as near to the other's last proposal as exchanges lead, and agrees to what is worth its aim or its own
-    proposal. `beta` below 1 holds out (Boulware), above 1 gives in early (Conceder). Without `horizon`, the turn
-    limit or 20."""
+    """Concedes by a curve: from its ideal set as messages go by (Faratin, Sierra and Jennings 1998). It aims at `1 - (1
+    - floor) * min(1, t / horizon) ** (1 / beta)` of its ideal after t accepted messages, proposes a set worth that much
+    as near to the other's last proposal as exchanges lead, and agrees to what is worth its aim or its own proposal.
+    `beta` below 1 holds out (Boulware), above 1 gives in early (Conceder). Without `horizon`, the turn limit or 20."""
 
     def __init__(self, *, beta: float = 1.0, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -165,28 +165,28 @@ class Time(Negotiator):
 
 
 class Boulware(Time):
-    """Concedes hardly anything until shortly before its horizon: `time` with beta 0.2."""
+    """Concedes slowly: hardly anything until shortly before its horizon, as `time` with beta 0.2."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=0.2, floor=floor, horizon=horizon, seed=seed)
 
 
 class Linear(Time):
-    """Concedes the same with every message: `time` with beta 1."""
+    """Concedes evenly: the same with every message, as `time` with beta 1."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=1.0, floor=floor, horizon=horizon, seed=seed)
 
 
 class Conceder(Time):
-    """Concedes nearly everything in its first messages: `time` with beta 5."""
+    """Concedes at once: nearly everything in its first messages, as `time` with beta 5."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=5.0, floor=floor, horizon=horizon, seed=seed)
 
 
 class Agreeable(Linear):
-    """Agrees to whatever is worth half its ideal; proposes its ideal first and then as `linear` does. Ours."""
+    """Agrees easily: to whatever is worth half its ideal; proposes its ideal first and then as `linear` does. Ours."""
 
     @override
     def proposal(self, desk: SeatAnalysis) -> Names:
@@ -198,9 +198,9 @@ class Agreeable(Linear):
 
 
 class SwapTitForTat(Negotiator):
-    """Opens with its ideal, then gives up as much worth as the other's last two proposals gained it, never going below
-    `floor`; takes no step back. Agrees to what is worth its own next proposal. Ours, after the behaviour-dependent
-    tactics of Faratin, Sierra and Jennings (1998)."""
+    """Repays concessions: opens with its ideal, then gives up as much worth as the other's last two proposals
+    gained it, never going below `floor`; takes no step back. Agrees to what is worth its own next proposal. Ours, after
+    the behaviour-dependent tactics of Faratin, Sierra and Jennings (1998)."""
 
     def __init__(self, *, floor: float = 0.5, seed: int = 0) -> None:
         super().__init__(seed=seed)

@@ -1,7 +1,8 @@
-"""A seller (seat A) and a buyer (seat B) alternate price offers until one is accepted or the rounds are over.
+"""A seller and a buyer alternate price offers until one is accepted or the rounds are over.
 
-The presets are the designs of published experiments and our own, as changes of the default `exact`, in cents. The
-treatments with complete information and the cells of `interview` follow the project johnjosephhorton/interview (2026).
+The seller has seat A, the buyer seat B. The presets are the designs of published experiments and our own, as changes
+of the default `exact`, in cents. The treatments with complete information and the cells of `interview` follow the
+project johnjosephhorton/interview (2026).
 """
 
 from __future__ import annotations
@@ -106,6 +107,26 @@ PRESETS: dict[str, dict[str, Any]] = {
     "cheap-talk": {**_TALK, "treatment": "cheap-talk", "talk": "seller"},
     "cheap-talk-two-way": {**_TALK, "treatment": "cheap-talk-two-way", "talk": "both"},
 }
+PRESET_TITLES = {
+    "exact": "Both know both numbers",
+    "exact-literal": "Both know both numbers, read by the letter",
+    "interview": "Interview sessions",
+    "range": "Each is told a range",
+    "none": "Neither is told anything",
+    "tight-exact": "Three rounds, both know both numbers",
+    "tight-range": "Three rounds, each is told a range",
+    "tight-none": "Three rounds, neither is told anything",
+    "unsourced": "Seller knows your value, you know nothing",
+    "verified": "Seller knows your value, you a checked range",
+    "claimed": "Seller knows your value, you a claimed range",
+    "one-sided": "Seller knows your value",
+    "asymmetric": "Each is told four numbers",
+    "mug": "A mug, neither is told anything",
+    "mug-range": "A mug, the buyer is told a range",
+    "cheap-talk": "A mug, the seller may write",
+    "cheap-talk-two-way": "A mug, both may write",
+}
+REPLICATIONS = ("exact-literal", "interview")
 PRESET_NOTES = {
     "exact": "Each side knows what the item is worth to the other.",
     "exact-literal": "As exact, with replies read by the letter of the rules.",
@@ -131,6 +152,8 @@ PRESET_NOTES = {
 __all__ = [
     "PRESETS",
     "PRESET_NOTES",
+    "PRESET_TITLES",
+    "REPLICATIONS",
     "TABLE",
     "Accept",
     "Action",

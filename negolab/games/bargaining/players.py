@@ -112,10 +112,10 @@ Grid = Literal["round", "own"]
 
 
 class Time(Bargainer):
-    """Concedes from `start` to `reserve` as time runs out (Faratin, Sierra and Jennings 1998). With `form` poly the
-    part conceded is kappa + (1 - kappa) t**(1/beta), with exp it is exp((1 - t)**beta ln kappa): beta < 1 concedes
-    late (Boulware), beta > 1 early (Conceder). NegMAS' exponent is 1/beta. `grid` round lets t run over all rounds,
-    own over the seat's own offers. Accepts what is as good as its next price, at the last response any gain."""
+    """Concedes by a curve: from `start` to `reserve` as time runs out (Faratin, Sierra and Jennings 1998). With `form`
+    poly the part conceded is kappa + (1 - kappa) t**(1/beta), with exp it is exp((1 - t)**beta ln kappa): beta < 1
+    concedes late (Boulware), beta > 1 early (Conceder). NegMAS' exponent is 1/beta. `grid` round lets t run over all
+    rounds, own over the seat's own offers. Accepts what is as good as its next price, at the last response any gain."""
 
     BETA = 1.0
 
@@ -170,17 +170,17 @@ class Time(Bargainer):
 
 
 class Boulware(Time):
-    """Holds out and concedes only near the end: `time` with beta 0.2."""
+    """Concedes slowly: holds out until near the end, as `time` with beta 0.2."""
 
     BETA = 0.2
 
 
 class Linear(Time):
-    """Concedes the same amount each round: `time` with beta 1."""
+    """Concedes evenly: the same amount each round, as `time` with beta 1."""
 
 
 class Conceder(Time):
-    """Concedes most at once: `time` with beta 5."""
+    """Concedes at once: most of it in its first offers, as `time` with beta 5."""
 
     BETA = 5.0
 
@@ -189,8 +189,8 @@ class Conceder(Time):
 
 
 class Fixed(Bargainer):
-    """Always names `price` (None: the fair price, the midpoint of value and cost, where both are public). Accepts
-    what is at least as good, and at the last response any gain."""
+    """Keeps to one price: `price` (None: the fair price, the midpoint of value and cost, where both are public).
+    Accepts what is at least as good, and at the last response any gain."""
 
     def __init__(self, *, price: int | None = None, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -214,7 +214,8 @@ class Fixed(Bargainer):
 
 
 class Fair(Fixed):
-    """Insists on `price` (None: the fair price), also at the last response: it rather goes without a deal."""
+    """Insists on one price: `price` (None: the fair price), also at the last response, where it rather goes without
+    a deal."""
 
     @override
     def act(self, game: Any, seen: Seen) -> Action:
@@ -227,8 +228,8 @@ class Fair(Fixed):
 
 
 class RandomPrice(Bargainer):
-    """Accepts with probability 1/4, else names a price uniform over the price range; at the last response it rejects
-    instead. Draws from its own generator."""
+    """Acts at random: accepts with probability 1/4, else names a price uniform over the price range; at the last
+    response it rejects instead. Draws from its own generator."""
 
     deterministic = False
 
@@ -252,9 +253,9 @@ _cached_path = lru_cache(maxsize=1024)(spe_grid)
 
 
 class Equilibrium(Bargainer):
-    """Plays the subgame-perfect equilibrium of complete information (Stahl 1972), rounded to cents, with responders
-    that accept when indifferent. Where a round has no price that both want it names its reserve. Accepts what is
-    worth at least its own discounted gain at the next price of the path."""
+    """Plays the equilibrium: the subgame-perfect one of complete information (Stahl 1972), rounded to cents, with
+    responders that accept when indifferent. Where a round has no price that both want it names its reserve. Accepts
+    what is worth at least its own discounted gain at the next price of the path."""
 
     @override
     def check(self, game: Any) -> None:
@@ -327,9 +328,9 @@ class Reactive(Bargainer):
 
 
 class RelativeTitForTat(Reactive):
-    """Repays the other's last concession in proportion: own offer times q'/q, where q' and q are the other's offer
-    before last and its last one (Faratin, Sierra and Jennings 1998). Repeats its offer until it has seen two; never
-    offers worse than its reserve."""
+    """Repays concessions in proportion: its next offer is its last one times q'/q, where q' and q are the other's
+    offer before last and its last one (Faratin, Sierra and Jennings 1998). Repeats its offer until it has seen two;
+    never offers worse than its reserve."""
 
     @override
     def next(self, own: int, others: list[int]) -> int:
@@ -339,8 +340,8 @@ class RelativeTitForTat(Reactive):
 
 
 class AbsoluteTitForTat(Reactive):
-    """Repays the other's last concession cent by cent (Faratin, Sierra and Jennings 1998). Repeats its offer until
-    it has seen two of the other; never offers worse than its reserve."""
+    """Repays concessions cent by cent: the other's last one (Faratin, Sierra and Jennings 1998). Repeats its offer
+    until it has seen two of the other; never offers worse than its reserve."""
 
     @override
     def next(self, own: int, others: list[int]) -> int:
@@ -348,7 +349,7 @@ class AbsoluteTitForTat(Reactive):
 
 
 class Split(Reactive):
-    """Splits the difference between its own last offer and the other's, no worse than its reserve."""
+    """Splits the difference: the middle between its own last offer and the other's, no worse than its reserve."""
 
     @override
     def next(self, own: int, others: list[int]) -> int:
@@ -371,9 +372,10 @@ class Seller(Bargainer):
 
 
 class Anchored(Seller):
-    """Never goes below its floor, cost + `margin`. Opens at `opening` (None: cost + 0.7 (`top` - cost), to the
-    dollar), then takes 12 % off the distance to the floor, to the half dollar. Takes any offer from the floor up, at
-    the last response any above cost. It leaks its cost by its first ask, and from a cost of 50.00 it never moves."""
+    """Asks high and comes down: never below its floor, cost + `margin`. Opens at `opening` (None: cost + 0.7 (`top` -
+    cost), to the dollar), then takes 12 % off the distance to the floor, to the half dollar. Takes any offer from the
+    floor up, at the last response any above cost. It leaks its cost by its first ask, and from a cost of 50.00 it never
+    moves."""
 
     def __init__(self, *, opening: int | None = None, top: int = 6000, margin: int = 500, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -437,8 +439,9 @@ class Threshold(Seller):
 
 
 class ThresholdMug(Threshold):
-    """The mug seller of six rounds: opens at 9.00 and comes down towards the buyer's offers, never below 6.50 of its
-    own accord. Takes 8.00 in round 2, 7.00 in round 4 (6.50 if the buyer did not raise), 6.01 in round 6."""
+    """Follows a table of rounds: the mug seller of six rounds, who opens at 9.00 and comes down towards the buyer's
+    offers, never below 6.50 of its own accord. Takes 8.00 in round 2, 7.00 in round 4 (6.50 if the buyer did not
+    raise), 6.01 in round 6."""
 
     ROUNDS = 6
 
@@ -462,8 +465,8 @@ class ThresholdMug(Threshold):
 
 
 class ThresholdTalk(Threshold):
-    """The mug seller of four rounds: opens at 9.50, asks 7.25, 7.50 or 8.50 next as the buyer offered 7.50, 5.00 or
-    less. Takes 8.50 in round 2 and 6.00 in round 4."""
+    """Follows a table of rounds: the mug seller of four rounds, who opens at 9.50, asks 7.25, 7.50 or 8.50 next as the
+    buyer offered 7.50, 5.00 or less. Takes 8.50 in round 2 and 6.00 in round 4."""
 
     ROUNDS = 4
 

@@ -1,4 +1,4 @@
-"""Two seats may talk, then both say at once what they keep of a stock; each is paid its units times own value."""
+"""Two players may talk, then both say at once what they keep of a stock; each is paid its units times own value."""
 
 from __future__ import annotations
 
@@ -48,6 +48,17 @@ PRESETS: dict[str, dict[str, Any]] = {
 """The four variants of the family, Deal or No Deal as people played it (arXiv 1706.05125), and parameter sets that
 replay published runs (arXiv 2511.19405, 2406.14662)."""
 
+PRESET_TITLES = {
+    "classic": "Each sees own values only",
+    "trust-and-split": "Rock, paper, scissors decides",
+    "deal-or-no-deal": "Deal or No Deal",
+    "lewis-2017": "Deal or No Deal as people played it",
+    "no-press": "Both see both values, no talk",
+    "mila-tas-rps": "Published runs: rock, paper, scissors",
+    "mila-tas": "Published runs: hats and books",
+    "mila-no-press": "Published runs: no talk",
+}
+REPLICATIONS = ("lewis-2017", "mila-tas-rps", "mila-tas", "mila-no-press")
 PRESET_NOTES = {
     "classic": "Ten coins; in each round a coin's worth to you is drawn from 1 to 20, and the other does not see it.",
     "trust-and-split": "A hand of rock, paper, scissors decides to whom a coin is worth 10 and to whom 1; you see "
@@ -64,6 +75,8 @@ PRESET_NOTES = {
 __all__ = [
     "PRESETS",
     "PRESET_NOTES",
+    "PRESET_TITLES",
+    "REPLICATIONS",
     "TABLE",
     "Action",
     "Draw",

@@ -118,8 +118,8 @@ class Allocator(Scripted):
 
 
 class Greedy(Allocator):
-    """Says nothing and asks for all of every type. In one round of the proportional rule this is strictly dominant,
-    and in a finite repetition the only subgame-perfect play."""
+    """Asks for everything: all of every type, and says nothing. In one round of the proportional rule this is strictly
+    dominant, and in a finite repetition the only subgame-perfect play."""
 
     @override
     def keeps(self, game: Split, seen: Seen) -> Units:
@@ -127,8 +127,8 @@ class Greedy(Allocator):
 
 
 class Equal(Allocator):
-    """Says nothing and asks for half of every type; the odd unit of types 0, 2, ... goes to the round's first speaker,
-    of the others to the other seat."""
+    """Asks for half: of every type, and says nothing; the odd unit of types 0, 2, ... goes to the round's first
+    speaker, of the others to the other seat."""
 
     @override
     def keeps(self, game: Split, seen: Seen) -> Units:
@@ -160,8 +160,9 @@ class Announcer(Allocator):
 
 
 class Welfare(Announcer):
-    """Announces its value or hand once per round. If both values are known it takes all of the types it values more,
-    nothing of those it values less and half on a tie, which maximises joint points; else it asks for half."""
+    """Divides by the higher value: announces its value or hand once per round. If both values are known it takes all of
+    the types it values more, nothing of those it values less and half on a tie, which maximises joint points; else it
+    asks for half."""
 
     @override
     def divides(self, seen: Seen, own: Units, others: Units) -> Units:
@@ -170,8 +171,8 @@ class Welfare(Announcer):
 
 
 class Truthful(Announcer):
-    """Announces its value or hand once per round. If both values are known it divides each type in proportion to them,
-    rounded so that two such players complement each other; else it asks for half."""
+    """Divides in proportion: announces its value or hand once per round. If both values are known it divides each type
+    in proportion to them, rounded so that two such players complement each other; else it asks for half."""
 
     @override
     def divides(self, seen: Seen, own: Units, others: Units) -> Units:
@@ -188,9 +189,9 @@ def _proportional(units: int, own: int, others: int, first: bool) -> int:
 
 
 class Liar(Truthful):
-    """Announces a lie once per round and then divides as `truthful` would if it were true: the highest value there is,
-    or the hand that beats the other's if it has heard one, else the hand that its own beats. Silent where values are
-    public."""
+    """Lies about its value: announces a lie once per round and then divides as `truthful` would if it were true: the
+    highest value there is, or the hand that beats the other's if it has heard one, else the hand that its own beats.
+    Silent where values are public."""
 
     @override
     def claim(self, game: Split, seen: Seen) -> Statement | None:
@@ -205,8 +206,9 @@ class Liar(Truthful):
 
 
 class TitForTat(Welfare):
-    """Plays as `welfare`. If in the last round the other seat asked for more of some type than its welfare share (all,
-    nothing, or on a tie half, rounded up), it punishes for one round: it passes and asks for all. Needs `reveal`."""
+    """Punishes greed for a round: plays as `welfare`. If in the last round the other seat asked for more of some type
+    than its welfare share (all, nothing, or on a tie half, rounded up), it punishes for one round: it passes and asks
+    for all. Needs `reveal`."""
 
     @override
     def check(self, game: AnyGame) -> None:
@@ -235,8 +237,8 @@ def _was_greedy(seen: Seen) -> bool:
 
 
 class Random(RandomLegal):
-    """Draws uniformly from the game's `options` with its own generator: passes and true announcements, then any
-    proposal."""
+    """Acts at random: draws uniformly from the game's `options` with its own generator: passes and true announcements,
+    then any proposal."""
 
 
 # Players that make offers, for the exact rule with private values.
@@ -287,8 +289,8 @@ def _own_values(seen: Seen) -> Units:
 
 
 class Agreeable(OfferMaker):
-    """Agrees to any offer that leaves it something; until then it asks for all units of the types it values. For the
-    exact rule with private values."""
+    """Agrees easily: to any offer that leaves it something; until then it asks for all units of the types it values.
+    For the exact rule with private values."""
 
     @override
     def accepts(self, game: Split, seen: Seen, gain: int) -> bool:
@@ -300,8 +302,8 @@ class Agreeable(OfferMaker):
 
 
 class Concede(OfferMaker):
-    """Concedes linearly: its k-th of K messages aspires to 1 - k / (2 K) of what everything is worth to it. It agrees
-    to an offer that leaves that much, else it offers to keep the fewest units that do. For the exact rule with private
+    """Concedes evenly: its k-th of K messages aspires to 1 - k / (2 K) of what everything is worth to it. It agrees to
+    an offer that leaves that much, else it offers to keep the fewest units that do. For the exact rule with private
     values."""
 
     @override

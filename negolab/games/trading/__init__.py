@@ -1,4 +1,4 @@
-"""Two seats trade goods that each values differently; the larger gain in own worth wins.
+"""Two players trade goods that each values differently; the larger gain in own worth wins.
 
 After TextArena's two-player Negotiation.
 """
@@ -17,6 +17,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     "tolerant": {"rules": "tolerant"},
     "textarena-0.7.4": {"rules": "textarena-0.7.4", "reading": "literal"},
 }
+PRESET_TITLES = {
+    "seed": "Every offer is answered",
+    "tolerant": "Silence denies an offer",
+    "textarena-0.7.4": "Games of TextArena 0.7.4",
+}
+REPLICATIONS = ("textarena-0.7.4",)
 PRESET_NOTES = {
     "seed": "An offer must be answered, and an invalid message ends the game.",
     "tolerant": "Silence denies an offer; an invalid message is asked again once.",
@@ -32,6 +38,8 @@ __all__ = [
     "GOODS",
     "PRESETS",
     "PRESET_NOTES",
+    "PRESET_TITLES",
+    "REPLICATIONS",
     "TABLE",
     "Entry",
     "Goods",

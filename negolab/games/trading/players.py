@@ -71,8 +71,8 @@ class _Trader(Scripted):
 
 
 class Chat(Scripted):
-    """Talks and never trades: refuses whatever is offered and offers nothing. The always-deny baseline, against
-    which every strategy must come out at zero gain."""
+    """Never trades: talks, refuses whatever is offered and offers nothing. The always-deny baseline, against which
+    every strategy must come out at zero gain."""
 
     deterministic = True
 
@@ -83,9 +83,9 @@ class Chat(Scripted):
 
 
 class RandomLegal(_Trader):
-    """Accepts a covered offer with probability 1/2, then offers with probability 1/2 (3/4 if nothing was waiting):
-    one or two goods a side, up to five of each. The lower baseline; it draws from its own generator and never lists
-    the options."""
+    """Acts at random: accepts a covered offer with probability 1/2, then offers with probability 1/2 (3/4 if nothing
+    was waiting): one or two goods a side, up to five of each. The lower baseline; it draws from its own generator and
+    never lists the options."""
 
     deterministic = False
 
@@ -117,10 +117,10 @@ class RandomLegal(_Trader):
 
 
 class GreedyHonest(_Trader):
-    """Takes any trade that gains at its own values, and offers the one that brings itself most among those from which
-    the other gains by estimate and whose goods the other certainly holds. Greedy in its share, honest in that it
-    believes every offer it makes to be good for both. With `estimate` base it takes the other's values for the base
-    values, with mean for the means of the ranges from which they are drawn."""
+    """Takes any gain: any trade that gains at its own values, and offers the one that brings itself most among those
+    from which the other gains by estimate and whose goods the other certainly holds. Greedy in its share, honest in
+    that it believes every offer it makes to be good for both. With `estimate` base it takes the other's values for the
+    base values, with mean for the means of the ranges from which they are drawn."""
 
     def __init__(self, *, estimate: Estimate = "base", seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -174,8 +174,8 @@ class GreedyHonest(_Trader):
 
 
 class FairSplit(GreedyHonest):
-    """Accepts a trade that gains for itself at least what it gains for the other by estimate, and offers the trade
-    whose smaller gain is largest: own values against its estimate, split as evenly as whole goods allow."""
+    """Trades evenly: accepts a trade that gains for itself at least what it gains for the other by estimate, and offers
+    the trade whose smaller gain is largest: own values against its estimate, split as evenly as whole goods allow."""
 
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:
@@ -193,9 +193,9 @@ class FairSplit(GreedyHonest):
 
 
 class TitForTat(FairSplit):
-    """Plays `fair-split` until the other is hostile: its latest message executed no trade and offered what gains
-    nothing for this player, or refused and offered nothing. Then it refuses or passes, for one turn only (after
-    Axelrod's tit for tat, which forgives at once)."""
+    """Trades evenly and retaliates: plays `fair-split` until the other is hostile, when its latest message executed
+    no trade and offered what gains nothing for this player, or refused and offered nothing. Then it refuses or passes,
+    for one turn only (after Axelrod's tit for tat, which forgives at once)."""
 
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:

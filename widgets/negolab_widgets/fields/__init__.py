@@ -185,3 +185,29 @@ class Segments(Field):
     def _one_of_them(self, proposal: t.Bunch) -> int:
         value = int(proposal.value)
         return value if 0 <= value < len(self.options) else -1
+
+
+class Choice(Field):
+    """A list of the browser's own to choose from. `options` are keys, each with its words and the name of its group
+    ("": none), `value` is the chosen key, and `about` stands below. What a browser sends is checked."""
+
+    _esm = script(__name__, "choice.js")
+    options = t.List().tag(sync=True)
+    about = t.Unicode("").tag(sync=True)
+    value = t.Unicode("")
+
+    @property
+    def keys_offered(self) -> list[str]:
+        return [key for key, *_ in self.options]
+
+    @t.validate("value")  # type: ignore[untyped-decorator]
+    def _one_of_them(self, proposal: t.Bunch) -> str:
+        if proposal.value not in self.keys_offered:
+            raise t.TraitError(f"{proposal.value!r} is none of {', '.join(self.keys_offered)}")
+        return str(proposal.value)
+
+
+class Cards(Choice):
+    """Radio buttons as cards with pictures: `options` are keys, each with a title, a line and a picture (`Markup`)."""
+
+    _esm = script(__name__, "cards.js")

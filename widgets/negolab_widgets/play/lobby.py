@@ -12,13 +12,15 @@ import ipywidgets as w
 from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
+from negolab.players.code import PlayerClass
 from negolab.players.lookup import compatible_players, list_players
-from negolab.protocols import Scripted
 from negolab.record import Record
 from negolab.scenarios import SUFFIX
 from negolab.studies.seat_session import PERSON
+from negolab.studies.texts import table_texts, texts
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
+from negolab_widgets.fields import Cards, Choice
 from negolab_widgets.page import ADMIN, OUT, Arrival, Page
 from negolab_widgets.play.ending import EndScreen
 from negolab_widgets.play.matchmaking import (
@@ -28,12 +30,15 @@ from negolab_widgets.play.matchmaking import (
     MatchRequest,
 )
 from negolab_widgets.play.models import MODEL_CHOICE, MODEL_DESCRIPTION, ModelChoice
+from negolab_widgets.play.pictures import picture
 from negolab_widgets.tables import table as table_of
-from negolab_widgets.tables.controls import AskFirst, box, column, set_visible, warning
+from negolab_widgets.tables.controls import AskFirst, Collapsible, box, column, row, set_visible, warning
+from negolab_widgets.tables.decision import person_name
 
+REPLICATIONS = "Replications"
 LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
-MAX_ABOUT = 200
-"""Characters up to which a description is shown whole."""
+MAX_SUMMARY = 40
+"""Characters of the words that say what a player does, where its docstring begins with them."""
 SEED_FAULT = "The seed is a whole number of up to 18 digits, or nothing."
 LEAVE_QUESTION = "Leave? The match is stopped, and what was played is kept as a record."
 
@@ -60,10 +65,10 @@ class Lobby(Page):
         self._matchmaker: Matchmaker = (
             HostMatchmaker(str(socket), self._on_ended) if at_host else LocalMatchmaker(folder, self._on_ended)
         )
-        self._scenarios: dict[str, str] = {}
+        self._scenarios: dict[str, tuple[str, str]] = {}
         self._request: MatchRequest | None = None
         self._form = self._build_form(list(catalog.list_games()) if game is None else [game])
-        children = [self._form, self._table, self._guard.notice]
+        children = [self._guard.notice, self._form, self._table]
         if at_host:
             # Until a browser draws the page nobody may be here, and whoever goes on with a running match takes it
             # from the page that has it.
@@ -76,101 +81,111 @@ class Lobby(Page):
         with self._guard:
             self._offer_scenarios(page.scenario_files())
             if game is None and self._scenarios:
-                self._game.value = next(iter(self._scenarios.values()))
-            self._update_presets()
+                self._game.value = next(iter(self._scenarios.values()))[0]
+            self._choose_game()
         if preset is not None:
             self._choose_preset(preset)
 
-    def _build_form(self, names: Sequence[str]) -> w.VBox:
+    def _build_form(self, names: Sequence[str]) -> w.Box:
         """Make the widgets and return the form."""
-        self._game = w.Dropdown(description="Game", options=_titled(names))
-        self._preset = w.Dropdown(description="Preset")
-        self._opponent = w.Dropdown(description="Opponent")
+        self._chosen: dict[str, tuple[str, Seat, str]] = {}
+        self._game = Cards(description="Game", options=_cards(names), value=names[0])
+        self._preset, self._opponent = Choice(description="Preset"), Choice(description="Opponent")
         self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
         self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
         self._seed_fault = w.HTML()
         self._start_button = self._guard.button("Start the match", self._start_match, cls="nl-primary")
         self._leave_button = AskFirst(LEAVE_MATCH, LEAVE_QUESTION, "Leave", "Stay", lambda: self._guard(self._leave))
         self._another = self._guard.button(CHOOSE_ANOTHER, self._leave)
-        self._about, self._table = w.HTML(), column()
+        self._aim, self._sides, self._table = w.HTML(), w.HTML(), column()
         self._models = ModelChoice(self._matchmaker.list_endpoints)
-        self._guard.on_change(self._update_presets, self._game)
+        self._guard.on_change(self._choose_game, self._game)
         self._guard.on_change(self._update_opponents, self._seat, self._preset)
         self._guard.on_change(self._describe, self._opponent)
         self._seed.observe(lambda _: self._check_seed(), "value")
-        fields = box(
-            self._game,
-            self._preset,
-            self._opponent,
-            self._seat,
-            w.VBox([self._seed, self._seed_fault]),
-            cls="nl-form nl-roomy",
-        )
-        intro = "Choose a game and who sits across the table. What you play is kept as a record."
-        head = html.join([html.element("h1", "Play a negotiation game"), html.element("p", intro)])
-        return column(w.HTML(head), fields, self._models.widget, self._about, self._start_button)
+        fields = box(self._seat, w.VBox([self._seed, self._seed_fault]), cls="nl-form")
+        self._more = Collapsible(self._guard.button, "seat and seed", fields, ("More: {part}", "Hide: {part}"))
+        parts = self._aim, self._preset, self._opponent, self._models.widget, self._more.widget, self._sides
+        alone = len(names) == 1
+        heading = catalog.title(names[0]) if alone else "Choose a game"
+        games = column(w.HTML(html.element("h1", heading)), self._game, cls="nl-games")
+        set_visible(self._game, not alone)
+        card = column(column(*parts, cls="nl-setup"), row(self._start_button, cls="nl-actions"), cls="nl-start")
+        return box(games, card, cls=f"nl-body nl-lobby {'nl-alone' if alone else ''}")
 
     def _offer_scenarios(self, paths: Sequence[str]) -> None:
         """Offer scenario files among the presets of their games, and say what is wrong with one."""
         for path in paths:
             with self._guard:
-                self._scenarios[path] = catalog.scenario_game(path)
+                self._offer_scenario(catalog.scenario_game(path), path)
+
+    def _offer_scenario(self, game: str, path: str) -> None:
+        """Offer a scenario file by its title."""
+        title = getattr(catalog.load(game, preset=path), "title", "")
+        self._scenarios[path] = game, title or Path(path).name
 
     def _choose_preset(self, preset: str) -> None:
         """Choose a preset or a scenario file; `ValueError` says what is wrong with it."""
         if preset.endswith(SUFFIX):
             preset = str(Path(preset).resolve())  # the host may stand in another folder
-            self._scenarios[preset] = self._game.value
+            self._offer_scenario(self._game.value, preset)
         catalog.load(self._game.value, preset=preset)
-        self._update_presets()
+        self._choose_game()
         self._preset.value = preset
 
-    def _update_presets(self) -> None:
+    def _choose_game(self) -> None:
+        """Show a game as it was chosen last, or with its first preset and opponent."""
         name = self._game.value
-        files = [(Path(path).name, path) for path, game in self._scenarios.items() if game == name]
-        presets = [*files, *((each, each) for each in catalog.presets(catalog.game_module(name)))]
+        presets = self._offered_presets(name)
+        preset, seat, opponent = self._chosen.get(name, (presets[0][0], catalog.front_seat(name) or "A", ""))
         self._preset.options = presets
-        self._preset.value = presets[0][1]
-        self._seat.value = catalog.front_seat(self._game.value) or "A"
-        self._update_opponents(keep=False)
+        self._preset.value = preset
+        self._seat.value = seat
+        self._update_opponents(opponent)
 
-    def _update_opponents(self, *, keep: bool = True) -> None:
+    def _offered_presets(self, name: str) -> list[tuple[str, str, str]]:
+        """Return the presets of a game with their titles and groups: scenario files, others, and replications."""
+        module = catalog.game_module(name)
+        replications = catalog.replications(module)
+        files = [(path, title, "") for path, (game, title) in self._scenarios.items() if game == name]
+        own = sorted(catalog.presets(module), key=replications.__contains__)
+        titles = ((key, catalog.preset_title(module, key)) for key in own)
+        return [*files, *((key, title, REPLICATIONS if key in replications else "") for key, title in titles)]
+
+    def _update_opponents(self, chosen: str | None = None) -> None:
         """Offer who can sit across; another seat or preset keeps the opponent that was chosen, where it fits."""
         game = catalog.load(self._game.value, preset=self._preset.value)
-        chosen = self._opponent.value
+        chosen = self._opponent.value if chosen is None else chosen
         self._name_seats(game)
-        offered = [*compatible_players(game, other(self._seat.value)), MODEL_CHOICE]
-        self._opponent.options = offered
-        self._opponent.value = chosen if keep and chosen in offered else offered[0]
+        names = compatible_players(game, other(self._seat.value))
+        players = list_players(game)
+        labels = {name: f"{does} ({name})" if (does := _summary(players[name])[0]) else name for name in names}
+        labels[MODEL_CHOICE] = MODEL_CHOICE.capitalize()
+        self._opponent.options = [(name, label, "") for name, label in labels.items()]
+        self._opponent.value = chosen if chosen in labels else next(iter(labels))
         self._describe()
 
     def _name_seats(self, game: AnyGame) -> None:
         """Offer the seats by what the game calls them, and keep the one that was chosen."""
-        names = _seat_names(game)
+        names = [(_role(game, seat).removeprefix("the ").capitalize() or f"Seat {seat}", seat) for seat in SEATS]
         if list(self._seat.options) != names:
             seat = self._seat.value
             self._seat.options = names
             self._seat.value = seat
 
     def _describe(self) -> None:
-        """Say what the chosen game, preset and opponent are."""
-        game = catalog.load(self._game.value, preset=self._preset.value)
-        is_model = self._opponent.value == MODEL_CHOICE
-        opponent = (
-            MODEL_DESCRIPTION if is_model else list_players(game).get(self._opponent.value or "", Scripted).__doc__
-        )
-        module = catalog.module_of(game)
-        note = catalog.preset_notes(module).get(self._preset.value)
-        about = {"The game": module.__doc__, "The preset": note, "Your opponent": opponent}
+        """Say what the chosen game, preset and opponent are, and who sits where; remember them for this game."""
+        name, preset, seat, opponent = (part.value for part in (self._game, self._preset, self._seat, self._opponent))
+        game = catalog.load(name, preset=preset)
+        module, is_model = catalog.module_of(game), opponent == MODEL_CHOICE
+        does, how = ("", MODEL_DESCRIPTION) if is_model else _summary(list_players(game)[opponent])
+        self._chosen[name] = preset, seat, opponent
         self._models.show(is_model)
-        self._about.value = html.element(
-            "div",
-            *(
-                html.element("p", html.element("b", f"{name}. "), _in_short(text))
-                for name, text in about.items()
-                if text
-            ),
-        )
+        self._preset.about = _in_short(catalog.preset_notes(module).get(preset))
+        self._opponent.about = how
+        title = html.element("b", catalog.title(name).partition(": ")[0])
+        self._aim.value = html.element("p", title, ". ", _in_short(module.__doc__), cls="nl-aim")
+        self._sides.value = _render_sides(game, seat, does or f"is {opponent}")
 
     def _check_seed(self) -> bool:
         """Say beside its field what is wrong with the seed; return True if nothing is."""
@@ -180,6 +195,7 @@ class Lobby(Page):
 
     def _start_match(self) -> None:
         if not self._check_seed():
+            self._more.open()
             return
         self._leave()  # a press of a button that is not shown any more
         opponent = self._models.name() if self._opponent.value == MODEL_CHOICE else self._opponent.value
@@ -232,30 +248,48 @@ class Lobby(Page):
         self._show(self._matchmaker.start_match(again._replace(seat=seat, seed=None)))
 
 
-def _titled(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return games with their titles, which are unlike: a title that several games have is followed by the name."""
+def _cards(names: Sequence[str]) -> list[tuple[str, str, str, str]]:
+    """Return games with the parts of their cards; a title that several games have is followed by the name."""
     titles = [catalog.title(name) for name in names]
+    parted = [title.partition(": ") for title in titles]
     return [
-        (title if titles.count(title) == 1 else f"{title} ({name})", name)
-        for title, name in zip(titles, names, strict=True)
+        (name, head if titles.count(title) == 1 else f"{head} ({name})", line.capitalize(), picture(name))
+        for name, title, (head, _, line) in zip(names, titles, parted, strict=True)
     ]
 
 
-def _seat_names(game: AnyGame) -> list[tuple[str, Seat]]:
-    """Return the seats with their roles, such as `A: the seller`; only the letter if the game gives none."""
+def _role(game: AnyGame, seat: Seat) -> str:
+    """Return what the game calls a seat, such as `the seller`; "" if that is only its letter."""
     try:
-        role = table_of(game).role
-        named = {seat: " ".join(role(game, seat).split()) for seat in SEATS}
+        role = " ".join(table_of(game).role(game, seat).split())
     except Exception:  # a fault of a table of one's own is told where it is played
-        named = {}
-    plain = {seat: (None, "", f"seat {seat}", f"player {seat}") for seat in SEATS}
-    return [(seat if named.get(seat) in plain[seat] else f"{seat}: {named[seat]}", seat) for seat in SEATS]
+        return ""
+    return role if person_name(role, seat) == role else ""
 
 
-def _in_short(text: str) -> str:
-    """Return the first paragraph, or only its first sentence where it is long."""
-    said = " ".join(text.split("\n\n")[0].replace("`", "").split())
-    return said if len(said) <= MAX_ABOUT else f"{said.partition('. ')[0].removesuffix('.')}."
+def _summary(player: PlayerClass) -> tuple[str, str]:
+    """Return what a player does in a few words, with which its docstring begins before a colon, and how it does so."""
+    said = _in_short(player.__doc__)
+    does, colon, how = said.partition(": ")
+    return (does, f"{how[:1].upper()}{how[1:]}") if colon and len(does) <= MAX_SUMMARY else ("", said)
+
+
+def _render_sides(game: AnyGame, seat: Seat, does: str) -> html.Markup:
+    """Render who the person is and who sits across."""
+    own, away = _role(game, seat), other(seat)
+    names = texts.YOU_ARE.format(role=own) if own else texts.YOU, _role(game, away) or table_texts.THE_OTHER
+    you, they = (
+        html.element("span", f"{name[:1].upper()}{name[1:]}", cls=f"nl-person nl-person-{at.lower()}")
+        for name, at in zip(names, (seat, away), strict=True)
+    )
+    kept = html.element("p", "The match is kept, and you can replay it.")
+    return html.join([html.element("p", you), html.element("p", they, f" {does[:1].lower()}{does[1:]}."), kept])
+
+
+def _in_short(text: str | None) -> str:
+    """Return the first sentence."""
+    said = " ".join((text or "").split("\n\n")[0].replace("`", "").split())
+    return f"{said.partition('. ')[0].removesuffix('.')}." if said else ""
 
 
 def _is_seed(text: str) -> bool:

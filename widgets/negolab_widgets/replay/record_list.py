@@ -77,7 +77,7 @@ class RecordList:
         self.controls = row(self._previous, self._next, self._place, self._fold)
         self.controls.add_class("nl-record-controls")
         self.widget = self._panel
-        self._open(True)
+        self._open(False)
 
     def set_records(self, records: Sequence[ListedRecord]) -> None:
         """Show other records and reset the filters."""

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import ipywidgets as w
 
+from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.formats import Listing, list_source, transcript
 from negolab.formatting import format_end, format_model
@@ -27,7 +28,7 @@ from negolab_widgets.replay.comparison import Comparison
 from negolab_widgets.replay.plane import Course, Surroundings, course, surroundings
 from negolab_widgets.replay.record_list import RecordList, copy_button, short_id
 from negolab_widgets.replay.steps import Step, format_pay, format_stake, record_steps, view_steps
-from negolab_widgets.tables.controls import column, row, set_visible, warning
+from negolab_widgets.tables.controls import Collapsible, column, row, set_visible, warning
 from negolab_widgets.tables.seats import SeatTables
 
 VIEWPOINTS: dict[str, Seat | None] = {"the experimenter": None, "seat A alone": "A", "seat B alone": "B"}
@@ -74,12 +75,14 @@ class Replay(Page):
         self._write.on_click(lambda _: self._guard(self._export))
         self._link = w.HTML()
         export = row(self._style, self._write, self._link)
+        self._views = Collapsible(self._guard.button, "what the seats see", self._tables.widget)
+        self._what_if = Collapsible(self._guard.button, "what if", self._branching.widget)
         self._match = column(
             self._cockpit,
-            self._tables.widget,
+            self._views.widget,
             self._stakes,
             self._comparison.widget,
-            self._branching.widget,
+            self._what_if.widget,
             export,
         )
         super().__init__(
@@ -94,7 +97,7 @@ class Replay(Page):
             self._guard.show,
         )
         self.add_class("nl-replay")
-        for part in (self._match, self._controls, self._record_list.widget, self._record_list.controls):
+        for part in (self._match, self._controls, self._record_list.controls):
             set_visible(part, False)
         self._guard(lambda: self._start(source))
 
@@ -117,10 +120,11 @@ class Replay(Page):
         if found.troubles:
             self._troubles.value = warning("Not everything could be read as it is. " + " ".join(found.troubles[:5]))
         self._record_list.set_records(records)
-        for part in (self._record_list.widget, self._record_list.controls, self._controls):
+        for part in (self._record_list.controls, self._controls):
             set_visible(part, len(records) > 1)
         if records:
-            self._record_list.choose(0)
+            latest = max(range(len(records)), key=lambda at: (records[at].end is not None, records[at].created))
+            self._record_list.choose(latest)
 
     def _open_listed(self, listed: ListedRecord) -> None:
         """Show a record of the list; of one that cannot be shown nothing else is left on the page."""
@@ -153,8 +157,9 @@ class Replay(Page):
 
     def _open_view(self, view: SeatRecord) -> None:
         self._record, self._view = None, view
-        for part in (self._branching.widget, self._comparison.widget):
+        for part in (self._what_if.widget, self._comparison.widget):
             set_visible(part, False)
+        self._views.open()
         set_visible(self._match, True)
         self._head.value = _render_head(f"{view.game}, as seat {view.seat} saw it")
         self._tables.set_game(view.told)
@@ -174,7 +179,7 @@ class Replay(Page):
         self._link.value = ""
         for part in (self._match, self._controls):
             set_visible(part, True)
-        set_visible(self._branching.widget, seat is None)
+        set_visible(self._what_if.widget, seat is None)
         set_visible(self._comparison.widget, seat is None and len(self._branches) > 1)
         before = None if told else self._cockpit.current
         if seat is None:
@@ -196,6 +201,7 @@ class Replay(Page):
         self._head.value = _render_head(f"{view.game}, as seat {view.seat} saw it")
         self._stakes.value = ""
         self._comparison.set_branches({})
+        self._views.open()
         steps = view_steps(view)
         self._tables.set_game(view.told)
         self._cockpit.show(steps, view.told, at=1 if before is None else _matching_step(steps, before))
@@ -284,17 +290,18 @@ def _render_head(*facts: object) -> html.Markup:
 def _render_record_head(record: Record) -> html.Markup:
     """Render whose match it was, how it ended and what it paid."""
     header, game = record.header, record.game
-    preset = f", preset {header.preset}" if header.preset else ""
+    preset = f", {catalog.preset_title(catalog.module_of(game), header.preset)}" if header.preset else ""
+    title = catalog.title(header.game).partition(": ")[0]
     deal = "explicit deal" if header.seed is None else f"seed {header.seed}"
     paid = (
         html.element("span", f"{seat} {header.players.get(seat, '?')}: ", html.element("b", format_pay(pay, game)))
         for seat, pay in record.payoffs.items()
     )
-    name = html.element("span", f"record {short_id(header.id)} ", copy_button(header.id), title=header.id)
+    name = html.element("span", f"record {short_id(header.id)} ", copy_button(header.id), title=header.id, cls="nl-id")
     end = html.element("b", format_end(record.end))
     models = header.notes.get("models", {}).items()
     settings = (html.element("span", f"{seat}: {format_model(note)}") for seat, note in models)
-    return _render_head(f"{header.game}{preset}", *paid, *settings, end, deal, name)
+    return _render_head(f"{title}{preset}", *paid, *settings, end, deal, name)
 
 
 def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:

@@ -15,6 +15,7 @@ import subprocess
 import sys
 import threading
 import webbrowser
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -137,7 +138,8 @@ def run_serve(options: LaunchOptions) -> None:
                 SCENARIOS: os.pathsep.join(str(path.resolve()) for path in options.scenarios or []),
             },
         )
-        children.append(_admin_child("play", admin_port, token, env, folder))
+        pages = [name for name in admin.PAGE_TITLES if name != "monitor" or options.study is not None]
+        children.append(_admin_child(pages, admin_port, token, env, folder))
         if options.study is not None:
             children.append(_gate_child(options, address, sockets, user))
         _start(*children[1:])
@@ -172,7 +174,7 @@ def run_page(options: PageOptions) -> None:
             children.append(_branching_host_child(host_config, Sockets(folder), options.modules))
             _start(*children)
         env = config.researcher_environment(options.out, **shown)
-        children.append(_admin_child(options.page, options.port, token, env, folder, alone=True))
+        children.append(_admin_child([options.page], options.port, token, env, folder))
         _start(children[-1])
         check_server(children[-1], "127.0.0.1", options.port, local)
         _announce(f"{local.url}?token={token}", f"branches: {options.out.resolve()}", options.browser)
@@ -291,14 +293,13 @@ def _read_until_end(stdout: IO[bytes], listens: queue.Queue[bool]) -> None:
     listens.put(False)
 
 
-def _admin_child(first: str, port: int, token: str, env: dict[str, str], folder: Path, alone: bool = False) -> Child:
-    names = first if alone else " ".join(admin.PAGE_TITLES)
+def _admin_child(pages: Sequence[str], port: int, token: str, env: dict[str, str], folder: Path) -> Child:
     command = _voila_command(
         admin.__name__,
         "AdminServer",
-        config.dashboard(first),
+        config.dashboard(pages[0]),
         port=port,
-        names=names,
+        names=" ".join(pages),
         absent_after=1800,
         connection_dir_root=folder,
         folder=folder,

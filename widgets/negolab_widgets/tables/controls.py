@@ -142,7 +142,7 @@ class Table:
 
         A study with texts of its own shows neither.
         """
-        words = Collapsible(self, table_texts.WORD_FOR_WORD, self.context.log).widget
+        words = Collapsible(self.button, table_texts.WORD_FOR_WORD, self.context.log).widget
         box = column(column(*parts), cls="nl-typed")
         self.help.children = [box, words]
         for part in (box.children[0], words):
@@ -366,11 +366,21 @@ class AskFirst(w.VBox):  # type: ignore[misc]
 
 
 class Collapsible:
-    """A button that shows and hides a widget."""
+    """A button that shows and hides a widget.
 
-    def __init__(self, controls: Table, text: str, inner: w.Widget) -> None:
-        self._text, self._inner = text, inner
-        self._button = controls.button("", lambda: self._show(not self.is_open), cls="nl-link")
+    Args:
+        button: Makes a button from its words and what its press does.
+        text: What is shown and hidden.
+        inner: It.
+        words: What the button says while it is hidden and while it is shown, with `text` in place of `{part}`.
+    """
+
+    def __init__(
+        self, button: Callable[..., w.Button], text: str, inner: w.Widget, words: tuple[str, ...] = ()
+    ) -> None:
+        self._inner = inner
+        self._words = [each.format(part=text) for each in words or (table_texts.SHOW, table_texts.HIDE)]
+        self._button = button("", lambda: self._show(not self.is_open), cls="nl-link")
         self.widget = column(self._button, inner)
         self._show(False)
 
@@ -383,4 +393,4 @@ class Collapsible:
 
     def _show(self, is_open: bool) -> None:
         self._inner.layout.display = None if is_open else "none"
-        self._button.description = (table_texts.HIDE if is_open else table_texts.SHOW).format(part=self._text)
+        self._button.description = self._words[is_open]
