@@ -209,10 +209,10 @@ def theme() -> Markup:
     return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")
 
 
-def page(*parts: object) -> Markup:
-    """Put parts on a page of their own, with the style sheet."""
+def page(*parts: object, cls: str = "nl-display") -> Markup:
+    """Put parts on a page of their own of this class, with the style sheet."""
     # JupyterLab would take what stands between two dollar signs for mathematics.
-    return element("div", theme(), *parts, cls="nl-page nl-display tex2jax_ignore mathjax_ignore")
+    return element("div", theme(), *parts, cls=f"nl-page {cls} tex2jax_ignore mathjax_ignore")
 
 
 _BULLET = "- "

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import ipywidgets as w
+from typing_extensions import override
 
 from negolab.catalog import AnyGame
 from negolab.formats import Listing, list_source, transcript
@@ -97,6 +98,12 @@ class Replay(Page):
         for part in (self._match, self._controls, self._record_list.widget, self._record_list.controls):
             set_visible(part, False)
         self._guard(lambda: self._start(source))
+
+    @override
+    def kept(self) -> html.Markup:
+        from negolab_widgets.display import render_record  # which this module serves
+
+        return super().kept() if self._record is None else render_record(self._record)
 
     def _start(self, source: Record | SeatRecord | Sequence[Record] | Path | str | None) -> None:
         import_modules()
