@@ -17,12 +17,12 @@ from negolab.formatting import format_amount
 from negolab.game import SEATS, Game, Seat, State, observe
 from negolab.match import Match
 from negolab_widgets.faults import FaultGuard
-from negolab_widgets.html import Markup, StableHTML, element, format_value, join, label
+from negolab_widgets.html import Markup, StableHTML, element, format_value, join, label, still
 from negolab_widgets.page import Page
 from negolab_widgets.play.pictures import picture
 from negolab_widgets.replay.plane import Course, deal_surroundings, render_plane
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import column, row, styled
+from negolab_widgets.tables.controls import column, row, set_visible, styled
 
 SEED, _REDRAWS = 1, 8
 """Seed of the deal that a card shows, and how often what a seat alone knows is drawn anew to find out what that is."""
@@ -49,6 +49,7 @@ class Card(Page):
         head = row(StableHTML(value=render_head(game)), *([self._play] if game.preset else []))
         parts = [styled(head, "nl-card-head"), StableHTML(value=render_sides(game)), *moved, self._code]
         card = styled(column(*parts), "nl-card", *(["nl-large"] if large else []))
+        set_visible(self._place, False)
         super().__init__([card, self._guard.notice, self._place], self._guard.show)
         self.refresh()
 
@@ -65,13 +66,20 @@ class Card(Page):
     def _open_lobby(self) -> None:
         from negolab_widgets.play.lobby import Lobby  # slow to import
 
+        set_visible(self._place, True)
         self._place.children = (Lobby(catalog.game_id(self._game), preset=self._game.preset),)
 
 
 def render_card(game: AnyGame) -> Markup:
     """Render the card as it stands in a saved notebook."""
-    figure = element("div", render_figure(example(game), {}), cls="nl-explore") if explored(game) else ""
-    return element("div", render_head(game), render_sides(game), figure, render_code(game, {}), cls="nl-card nl-column")
+    figure = (
+        element("div", still(render_figure(example(game), {}), "An example deal"), cls="nl-explore")
+        if explored(game)
+        else ""
+    )
+    return element(
+        "div", still(render_head(game), ""), render_sides(game), figure, render_code(game, {}), cls="nl-card nl-column"
+    )
 
 
 def explored(game: AnyGame) -> Mapping[str, Any]:
@@ -79,8 +87,8 @@ def explored(game: AnyGame) -> Mapping[str, Any]:
 
     `sliders` maps a parameter (or a part of one: `reservation.A`, `stock.0`, `seller_costs.*` for a single value) to
     its name on screen, its ends, which may be names of parameters, and its step. `figure` names the function that draws
-    a deal; by default the payoffs of all agreements are drawn. `changes` are parameters of what is drawn alone, `change`
-    is an example of a change.
+    a deal; by default the payoffs of all agreements are drawn. `changes` are parameters of what is drawn alone, and
+    `change` is an example of a change.
     """
     return catalog.part(game, "EXPLORE") or {}
 
@@ -115,9 +123,7 @@ def _side(game: AnyGame, state: State[Any, Any], seat: Seat) -> Markup:
     rows = [("Sees", _named(facts)), ("Keeps private", _named({name: facts[name] for name in private}) or "nothing")]
     if hidden := [label(name) for name in game.secrets(seat)]:
         rows.append(("Is not told", ", ".join(hidden)))
-    name = element(
-        "h3", kind.role(told, seat).removeprefix("the ").capitalize(), cls=f"nl-person nl-person-{seat.lower()}"
-    )
+    name = element("h3", kind.role(told, seat).removeprefix("the "), cls=f"nl-person nl-person-{seat.lower()}")
     goal = element("p", *list(kind.rules(told, seen))[:1])
     return element("section", name, goal, *(element("p", element("b", f"{what}: "), text) for what, text in rows))
 

@@ -3,6 +3,7 @@ not escaped again."""
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ __all__ = [
     "facts",
     "fill",
     "format_value",
+    "image",
     "join",
     "label",
     "page",
@@ -35,6 +37,7 @@ __all__ = [
     "panel",
     "preformatted",
     "prose",
+    "still",
     "table",
     "theme",
 ]
@@ -207,6 +210,25 @@ def theme() -> Markup:
     """The style sheet, as an element to put on a page once."""
     colours = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
     return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")
+
+
+def image(drawing: str, alt: str) -> Markup:
+    """Turn a drawing, which is SVG, into an image, which is also shown where HTML may hold neither styles nor SVG."""
+    encoded = base64.b64encode(drawing.encode()).decode()
+    return element("img", src=f"data:image/svg+xml;base64,{encoded}", alt=alt, style="max-width: 100%")
+
+
+def still(part: Markup, alt: str) -> Markup:
+    """Turn the drawing in a part of a page into an image with the colours and lines of the style sheet."""
+    rules = (
+        line for line in theme().splitlines() if line.startswith((":root", "  --nl", "}", ".nl-plane", ".nl-point"))
+    )
+    style = f"<style>{' '.join(rules)} svg {{ font: 12px system-ui, sans-serif }}</style>"
+    head = f' xmlns="http://www.w3.org/2000/svg">{style}'
+    return Markup(_SVG.sub(lambda drawn: image(drawn[0].replace(">", head, 1), alt), part))
+
+
+_SVG = re.compile("<svg.*</svg>", re.DOTALL)
 
 
 def page(*parts: object, cls: str = "nl-display") -> Markup:

@@ -126,7 +126,7 @@ class Page(w.VBox):  # type: ignore[misc]
         # The style sheet shows what is kept only where no kernel draws the page.
         if SERVED not in os.environ:
             self._keeping = display(self._kept_html(), display_id=True)
-        display(self._repr_mimebundle_(), raw=True)
+        display({**self._repr_mimebundle_(), "text/plain": ""}, raw=True)
 
     def _kept_html(self) -> HTML:
         return HTML(html.page(self.kept(), cls="nl-kept"))

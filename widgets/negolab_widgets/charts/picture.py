@@ -3,7 +3,6 @@ plotly's script. It is an image inside HTML, which code hosts and notebooks that
 
 from __future__ import annotations
 
-import base64
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache, partial
@@ -14,7 +13,7 @@ from math import floor, isclose, log10
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from negolab.formatting import format_number
-from negolab_widgets.html import Markup, element
+from negolab_widgets.html import Markup, image
 
 if TYPE_CHECKING:
     from jinja2 import Template
@@ -66,15 +65,24 @@ def picture(figure: Plain) -> Markup | None:
     axes = {name: _axis(name, told[name], traces, edges) for name in told}
     drawn = _template().render(
         **_LOOK,
-        traces=traces, layout=layout, legend=legend, axes=axes, width=WIDTH, height=height,
+        traces=traces,
+        layout=layout,
+        legend=legend,
+        axes=axes,
+        width=WIDTH,
+        height=height,
         panels=[[(axes[name], told[name]) for name in pair] for pair in names],
         spot=partial(_spot, axes, edges),
-        places=_places, joints=_joints, blend=_blend, lines=_lines, title=_title, plain=_words,
+        places=_places,
+        joints=_joints,
+        blend=_blend,
+        lines=_lines,
+        title=_title,
+        plain=_words,
         at=lambda of, k: of[k] if isinstance(of, list | tuple) else of,
     )
-    encoded = base64.b64encode(drawn.encode()).decode()
     words = " and ".join(" ".join(_title(axis)) for axis in reversed(told.values()) if _title(axis))
-    return element("img", src=f"data:image/svg+xml;base64,{encoded}", alt=f"Figure: {words}", style="max-width: 100%")
+    return image(drawn, f"Figure: {words}")
 
 
 def _lines(text: str | None) -> list[str]:
