@@ -40,7 +40,7 @@ def test_each_of_two_sliders_redraws_the_figure_and_writes_its_code(game: str) -
     assert len(card._sliders) == 2
     for path, slider in card._sliders.items():
         before = card._figure.value
-        slider.index = len(slider.options) - 1 if slider.index == 0 else 0
+        slider.value = slider.max if slider.value == 0 else 0
         assert card._figure.value != before
         assert f"{path.partition('.')[0]}=" in card._code.value
 
@@ -49,9 +49,9 @@ def test_a_price_below_the_cost_leaves_nothing_to_gain() -> None:
     card = Card(nl.load("bargaining"))
     cost = card._sliders["seller_costs.*"]
     assert "even price $52.50" in card._figure.value
-    cost.value = 7000
+    cost.value = cost.values.index(7000)
     assert "No price pays both" in card._figure.value
-    cost.value = 3000
+    cost.value = cost.values.index(3000)
     assert "A deal gains $35.00 together" in card._figure.value
 
 

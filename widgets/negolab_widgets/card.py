@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
 from typing import Any
 
-import ipywidgets as w
 import msgspec
 from typing_extensions import override
 
@@ -17,6 +16,7 @@ from negolab.formatting import format_amount
 from negolab.game import SEATS, Game, Seat, State, observe
 from negolab.match import Match
 from negolab_widgets.faults import FaultGuard
+from negolab_widgets.fields import Slider
 from negolab_widgets.html import Markup, StableHTML, element, format_value, join, label, still
 from negolab_widgets.page import Page
 from negolab_widgets.play.pictures import picture
@@ -41,7 +41,7 @@ class Card(Page):
     def __init__(self, game: AnyGame, *, large: bool = False) -> None:
         self._game, self._deal, self._guard = game, example(game), FaultGuard("a card")
         self._figure, self._code = StableHTML(), StableHTML()
-        self._sliders = {declared[0]: _slider(game, *declared) for declared in sliders(self._deal)}
+        self._sliders = {declared[0]: Choice(game, *declared) for declared in sliders(self._deal)}
         self._place = column()
         self._play = self._guard.button("Play", self._open_lobby, cls="nl-primary")
         self._guard.on_change(self.refresh, *self._sliders.values())
@@ -59,7 +59,9 @@ class Card(Page):
 
     def refresh(self) -> None:
         """Draw the figure and the line of code for where the sliders stand."""
-        changes = changed(self._deal, {path: slider.value for path, slider in self._sliders.items()})
+        changes = changed(self._deal, {path: slider.chosen for path, slider in self._sliders.items()})
+        for slider in self._sliders.values():
+            slider.say()
         self._figure.value = render_figure(self._deal, changes)
         self._code.value = render_code(self._game, changes)
 
@@ -160,12 +162,28 @@ def sliders(game: AnyGame) -> Iterator[tuple[str, str, float, float, float]]:
             yield path, name, low, high, step
 
 
-def _slider(game: AnyGame, path: str, name: str, low: float, high: float, step: float) -> w.SelectionSlider:
-    now = _value(game, path)
-    values = sorted({now, *(round(low + k * step, 6) for k in range(int((high - low) / step + 1.5)))})
-    unit = game.measure_units.get(path.partition(".")[0])
-    options = [(format_amount(value, unit) if unit else format_value(value), value) for value in values]
-    return w.SelectionSlider(description=name, options=options, value=now)
+class Choice(Slider):
+    """A slider over the round values of a parameter, and the one that it has in the game.
+
+    Args:
+        game: The game.
+        declared: A slider as `sliders` yields it.
+    """
+
+    def __init__(self, game: AnyGame, path: str, name: str, low: float, high: float, step: float) -> None:
+        steps = range(int((high - low) / step + 1.5))
+        self._unit, now = game.measure_units.get(path.partition(".")[0]), _value(game, path)
+        self.values = sorted({now, *(round(low + k * step, 6) for k in steps)})
+        super().__init__(description=name, max=len(self.values) - 1, value=self.values.index(now))
+
+    @property
+    def chosen(self) -> Any:
+        """The value where the slider stands."""
+        return self.values[self.value]
+
+    def say(self) -> None:
+        """Write the value with its unit."""
+        self.text = format_amount(self.chosen, self._unit) if self._unit else format_value(self.chosen)
 
 
 def _value(game: AnyGame, path: str) -> Any:

@@ -14,24 +14,20 @@ from negolab.analysis.observations import sample_text
 from negolab.analysis.summary import Observed, Tally, fallback_lines, tally_records
 from negolab.catalog import AnyGame
 from negolab.formatting import format_amount, format_end
-from negolab.game import SEATS, Observation, observe
+from negolab.game import SEATS, Observation
 from negolab.match import Match
 from negolab.protocols import Scripted
-from negolab.record import Record, final_state
+from negolab.record import Record
 from negolab.runs.run import Run
 from negolab_widgets.card import render_card
 from negolab_widgets.html import Markup, details, element, format_value, join, label, page, pairs, panel, table
 from negolab_widgets.progress import NEXT, render_progress
-from negolab_widgets.replay.cards import render_step
+from negolab_widgets.replay.cards import render_record
 from negolab_widgets.replay.record_list import count_replies, short_id
-from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables.seats import render_seats
 
 MAX_ROWS = 20
 """Rows of a list of records."""
-
-MAX_STEPS = 40
-"""Steps of a record."""
 
 
 def offer_next(*codes: str) -> Markup:
@@ -63,22 +59,6 @@ def match(match: Match) -> str:
 def record(record: Record) -> str:
     """Show how a match ended and what was said in it."""
     return page(render_record(record), offer_next("nl.replay(record)"))
-
-
-def render_record(record: Record) -> Markup:
-    """Render how a match ended and what was said in it."""
-    header, told = record.header, record.game
-    facts = [(f"player {seat}", name) for seat, name in header.players.items()]
-    facts += [("end", format_end(record.end))]
-    facts += [(f"paid to {seat}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
-    facts += [("replies", str(count_replies(record))), ("record", header.id)]
-    cards = [render_step(step, told) for step in record_steps(record)[1:]]
-    left = len(cards) - MAX_STEPS
-    more = element("p", f"and {left} more steps: Replay(record) shows them all") if left > 0 else ""
-    last = final_state(record)
-    seen = {seat: observe(last, seat) for seat in SEATS}
-    steps = details("Every step", join([*cards[:MAX_STEPS], more]))
-    return join([panel(f"Record of {header.game}", pairs(facts)), render_seats(told, seen), steps])
 
 
 def observation(seen: Observation[Any, Any]) -> str:

@@ -16,8 +16,6 @@ from IPython.display import HTML, DisplayHandle, display
 from negolab import catalog
 from negolab.studies.texts import table_texts, texts
 from negolab_widgets import html
-from negolab_widgets.charts.chart import MIME
-from negolab_widgets.charts.picture import picture
 from negolab_widgets.fields import Field
 
 log = logging.getLogger("negolab.widgets")
@@ -143,9 +141,8 @@ def _shown(widget: w.Widget) -> Iterator[html.Markup]:
         return
     if isinstance(widget, html.StableHTML | w.HTML):
         yield html.Markup(widget.value)
-    for output in getattr(widget, "outputs", ()):
-        if MIME in output["data"] and (drawn := picture(output["data"][MIME])):
-            yield drawn
+    elif hasattr(widget, "kept"):
+        yield widget.kept()
     for child in getattr(widget, "children", ()):
         yield from _shown(child)
 

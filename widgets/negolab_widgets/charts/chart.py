@@ -14,6 +14,7 @@ import ipywidgets as w
 
 from negolab.game import Seat
 from negolab_widgets.charts.picture import picture
+from negolab_widgets.html import Markup
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -56,6 +57,10 @@ class Chart(w.Output):  # type: ignore[misc]
         bundle = mime(figure)
         bundle[MIME]["layout"]["height"] = self._height
         self.outputs = (_display(bundle), _display({"text/html": _STYLE}))
+
+    def kept(self) -> Markup:
+        """Return the picture of the figure, for a saved notebook."""
+        return (self.outputs and picture(self.outputs[0]["data"][MIME])) or Markup("")
 
 
 def mime(figure: Figure) -> dict[str, Any]:

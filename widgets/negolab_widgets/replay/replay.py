@@ -23,6 +23,7 @@ from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import OUT, SOURCE, Page, import_modules
 from negolab_widgets.replay.branching import Branching
+from negolab_widgets.replay.cards import render_record
 from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import Comparison
 from negolab_widgets.replay.plane import Course, Surroundings, course, surroundings
@@ -101,8 +102,6 @@ class Replay(Page):
 
     @override
     def kept(self) -> html.Markup:
-        from negolab_widgets.display import render_record  # which this module serves
-
         return super().kept() if self._record is None else render_record(self._record)
 
     def _start(self, source: Record | SeatRecord | Sequence[Record] | Path | str | None) -> None:
