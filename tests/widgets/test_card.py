@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+from html import unescape
 from pathlib import Path
 from typing import Any
 
@@ -70,6 +71,34 @@ def test_a_game_of_a_users_own_has_a_card_without_figure_and_sliders() -> None:
     assert not [*sliders(own)]
     assert "Change this" not in render_card(own)
     assert "Keeps private:" in render_card(own)
+
+
+def test_a_change_that_the_rules_refuse_is_shown_with_the_reason() -> None:
+    card = Card(nl.load("bargaining", preset="one-sided"))
+    cost = card._sliders["seller_costs.*"]
+    assert "must contain" not in card._code.value
+    cost.value = cost.values.index(4500)
+    assert "buyer_told" in card._code.value and "must contain the true numbers" in card._code.value
+
+
+def test_what_a_card_writes_can_be_run() -> None:
+    for name in game_names():
+        card = Card(nl.load(name))
+        for slider in card._sliders.values():
+            slider.value += 1 if slider.value < slider.max else -1
+        if code := re.search(r"<code>(.*)</code>", card._code.value):
+            assert isinstance(eval(unescape(code[1])), nl.Game)
+
+
+def test_a_served_page_sends_no_picture_beside_the_widget(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[Any] = []
+    monkeypatch.setattr("negolab_widgets.page.display", lambda shown, **_: sent.append(shown))
+    card = Card(nl.load("split"))
+    card._ipython_display_()
+    assert [type(one).__name__ for one in sent] == ["HTML", "dict"]
+    monkeypatch.setenv("NEGOLAB_SERVED", "1")
+    card._ipython_display_()
+    assert [type(one).__name__ for one in sent[2:]] == ["dict"]
 
 
 def test_exploring_shows_the_same_card_at_full_size() -> None:

@@ -228,16 +228,22 @@ def render_figure(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
 def draw_plane(game: AnyGame, state: State[Any, Any]) -> Markup:
     """Draw what agreements pay both, and what both have without one."""
     drawn = render_plane({"": Course((), 1, None, False)}, deal_surroundings(game, state))
-    return join([drawn, element("p", "What an agreement can pay both: no other pays one side more and none less.")])
+    return join([drawn, element("p", "What the best agreements pay both: no other one gives a side more without giving the other less.")])
 
 
 def render_code(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
     """Render the line of code that makes these changes, or one as an example."""
-    written = ", ".join(f"{name}={value!r}" for name, value in changes.items()) or explored(game).get("change", "")
+    plain = {name: msgspec.to_builtins(value) for name, value in changes.items()}
+    written = ", ".join(f"{name}={value!r}" for name, value in plain.items()) or explored(game).get("change", "")
     named = [
         f'"{catalog.game_id(game).partition(":")[0]}"',
         *([f'preset="{game.preset}"'] if game.preset else []),
         written,
     ]
     code = element("code", f"nl.load({', '.join(filter(None, named))})")
-    return element("p", "Change this: ", code, cls="nl-card-code") if written else Markup("")
+    fault = ""
+    try:
+        catalog.load(game, **changes)
+    except ValueError as error:
+        fault = f" {error}"
+    return element("p", "Change this: ", code, fault, cls="nl-card-code") if written else Markup("")

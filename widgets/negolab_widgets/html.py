@@ -215,16 +215,16 @@ def theme() -> Markup:
 def image(drawing: str, alt: str) -> Markup:
     """Turn a drawing, which is SVG, into an image, which is also shown where HTML may hold neither styles nor SVG."""
     encoded = base64.b64encode(drawing.encode()).decode()
-    return element("img", src=f"data:image/svg+xml;base64,{encoded}", alt=alt, style="max-width: 100%")
+    width = drawing.partition('viewBox="')[2].split()[2]
+    return element("img", src=f"data:image/svg+xml;base64,{encoded}", alt=alt, width=width)
 
 
 def still(part: Markup, alt: str) -> Markup:
     """Turn the drawing in a part of a page into an image with the colours and lines of the style sheet."""
-    rules = (
-        line for line in theme().splitlines() if line.startswith((":root", "  --nl", "}", ".nl-plane", ".nl-point"))
-    )
-    style = f"<style>{' '.join(rules)} svg {{ font: 12px system-ui, sans-serif }}</style>"
-    head = f' xmlns="http://www.w3.org/2000/svg">{style}'
+    colours, _, rest = theme().removeprefix("<style>").partition("\n}")
+    lines = (line for line in rest.splitlines() if line.startswith((":root", ".nl-plane", ".nl-point")))
+    style = f"{colours} }} svg {{ font: 12px system-ui, sans-serif }} {' '.join(lines)}"
+    head = f' xmlns="http://www.w3.org/2000/svg"><style>{style}</style>'
     return Markup(_SVG.sub(lambda drawn: image(drawn[0].replace(">", head, 1), alt), part))
 
 
