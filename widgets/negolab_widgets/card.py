@@ -228,7 +228,8 @@ def render_figure(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
 def draw_plane(game: AnyGame, state: State[Any, Any]) -> Markup:
     """Draw what agreements pay both, and what both have without one."""
     drawn = render_plane({"": Course((), 1, None, False)}, deal_surroundings(game, state))
-    return join([drawn, element("p", "What the best agreements pay both: no other one gives a side more without giving the other less.")])
+    words = "What the best agreements pay both: no other one gives a side more without giving the other less."
+    return join([drawn, element("p", words)])
 
 
 def render_code(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
