@@ -7,6 +7,10 @@ Example:
     dict_keys(['A'])
 """
 
+import sys
+from importlib import import_module
+from typing import Any
+
 from negolab._internal.version import __version__
 from negolab.catalog import list_games, load
 from negolab.game import Ask, Game, Invalid, Observation, Outcome, Reply, State, observe, other
@@ -33,6 +37,7 @@ __all__ = [
     "__version__",
     "aplay",
     "batch",
+    "explore",
     "list_games",
     "list_players",
     "load",
@@ -41,9 +46,39 @@ __all__ = [
     "play",
     "player",
     "read",
+    "replay",
     "run",
     "states",
 ]
+
+
+def explore(game: str | Game[Any, Any, Any]) -> Any:
+    """Show a game's card at full size, with sliders over its main parameters that redraw its figure.
+
+    Args:
+        game: A game, or the name of one with its default preset.
+
+    Returns:
+        The card, a widget for notebooks.
+    """
+    return import_module("negolab_widgets.card").Card(load(game), large=True)
+
+
+def replay(source: Any) -> Any:
+    """Show a match step by step.
+
+    Args:
+        source: A match, a record, several records, or the path of records; see `negolab_widgets.Replay`.
+
+    Returns:
+        The replay, a widget for notebooks.
+    """
+    return import_module("negolab_widgets").Replay(source.record() if isinstance(source, Match) else source)
+
+
+if "IPython" in sys.modules:
+    # Games, matches, runs and records show themselves in notebooks; elsewhere no screen is imported.
+    import_module("negolab_widgets")
 
 
 def __dir__() -> list[str]:

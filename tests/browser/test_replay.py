@@ -234,13 +234,20 @@ def test_the_tour_runs_and_its_replay_moves(lab: Served, chromium: Any) -> None:
     errors: list[str] = []
     page.on("pageerror", lambda error: errors.append(str(error)))
     run_notebook(page, lab.url, "tour.ipynb")
-    slider = page.get_by_role("slider").first
+    slider = page.locator(".nl-replay").get_by_role("slider").first
     slider.wait_for()
     before = slider.input_value()
     slider.focus()
     page.keyboard.press("ArrowRight")
     page.wait_for_timeout(500)
     assert slider.input_value() != before
+    card = page.locator(".jupyter-widgets.nl-page:has(.nl-card)").first
+    drawn = card.locator(".nl-explore svg").inner_html()
+    card.get_by_role("slider").first.focus()
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("drawn => document.querySelector('.nl-explore svg').innerHTML != drawn", arg=drawn)
+    assert "stock=(11,)" in card.inner_text()
+    assert page.locator(".nl-kept:visible").count() == 0, "what is kept is for notebooks without a kernel"
     cells = page.locator(".jp-Cell").count()
     page.get_by_role("button", name="Next", exact=True).first.focus()
     for key in ("x", "d", "d", "a", "m"):

@@ -32,3 +32,15 @@ def test_a_notebook_runs(notebook: Path, tmp_path: Path) -> None:
         [*command, "-c", "/dev/null", str(notebook)], cwd=tmp_path, capture_output=True, text=True, timeout=300
     )
     assert ran.returncode == 0, ran.stdout[-4000:]
+
+
+def test_what_came_out_of_the_tour_is_read_offline(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "nbconvert", "--execute", "--to", "html", "--output-dir", str(tmp_path)]
+    tour = str(ROOT / "notebooks" / "tour.ipynb")
+    ran = subprocess.run([*command, tour], cwd=tmp_path, capture_output=True, text=True, timeout=300)
+    assert ran.returncode == 0, ran.stderr[-4000:]
+    html = (tmp_path / "tour.html").read_text("utf-8")
+    assert html.count('alt="Figure: ') == 4
+    # A game, the lobby and the replay are kept as pictures beside the widgets that only a kernel could draw.
+    assert html.count("nl-kept tex2jax_ignore") == 3
+    assert "Record of split" in html and "Keeps private:" in html

@@ -36,9 +36,13 @@ _DISPLAY_HOOKS = {
     ("negolab.match", "Match"): "match",
     ("negolab.protocols", "Scripted"): "player",
     ("negolab.record", "Record"): "record",
+    ("negolab.runs.run", "Run"): "run",
     ("builtins", "list"): "records",
 }
 """Module and name of a type, and the function of `display` that shows it. A list without records looks as always."""
+
+_LIVE = {("negolab.game", "Game"): "card:Card", ("negolab.runs.run", "Run"): "progress:RunProgress"}
+"""Types whose values are widgets where a kernel can keep them alive; elsewhere `_DISPLAY_HOOKS` show them."""
 
 
 def __getattr__(name: str) -> Any:
@@ -56,6 +60,14 @@ def _register_display_hooks() -> None:
     formatter = shell.display_formatter.formatters["text/html"]
     for (module, name), function in _DISPLAY_HOOKS.items():
         formatter.for_type_by_name(module, name, _lazy_hook(function))
+    for (module, name), widget in _LIVE.items() if hasattr(shell, "kernel") else ():
+        shell.display_formatter.ipython_display_formatter.for_type_by_name(module, name, _show_live(widget))
+
+
+def _show_live(widget: str) -> Callable[[Any], None]:
+    """Import a widget's class, and show a value with it, only when there is one."""
+    module, _, name = widget.partition(":")
+    return lambda value: getattr(import_module(f"{__name__}.{module}"), name)(value)._ipython_display_()
 
 
 def _lazy_hook(function: str) -> Callable[[Any], str | None]:

@@ -14,30 +14,35 @@ from negolab.analysis.observations import sample_text
 from negolab.analysis.summary import Observed, Tally, fallback_lines, tally_records
 from negolab.catalog import AnyGame
 from negolab.formatting import format_amount, format_end
-from negolab.game import SEATS, Observation, observe
+from negolab.game import SEATS, Observation
 from negolab.match import Match
 from negolab.protocols import Scripted
-from negolab.record import Record, final_state
-from negolab_widgets.html import Markup, element, format_value, join, label, page, pairs, panel, table
-from negolab_widgets.replay.cards import render_step
+from negolab.record import Record
+from negolab.runs.run import Run
+from negolab_widgets.card import render_card
+from negolab_widgets.html import Markup, details, element, format_value, join, label, page, pairs, panel, table
+from negolab_widgets.progress import NEXT, render_progress
+from negolab_widgets.replay.cards import render_record
 from negolab_widgets.replay.record_list import count_replies, short_id
-from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables.seats import render_seats
 
 MAX_ROWS = 20
 """Rows of a list of records."""
 
-MAX_STEPS = 40
-"""Steps of a record."""
+
+def offer_next(*codes: str) -> Markup:
+    """Say what can be done next, in code."""
+    return element("p", "Next: ", join(element("code", code) + " " for code in codes), cls="nl-next")
 
 
 def game(game: AnyGame) -> str:
-    """Show a game and its parameters."""
-    parameters = [(label(name), format_value(value)) for name, value in catalog.parameters(game).items()]
-    title = (
-        f"{catalog.game_id(game)}, preset {game.preset or 'none'}{', money in cents' if game.unit == 'cents' else ''}"
-    )
-    return page(panel(title, element("p", _first_paragraph(catalog.module_of(game).__doc__)), pairs(parameters)))
+    """Show a game as a card, without its sliders."""
+    return page(render_card(game))
+
+
+def run(run: Run) -> str:
+    """Show how far a run is."""
+    return page(render_progress(run.progress, str(run.folder)), NEXT)
 
 
 def match(match: Match) -> str:
@@ -46,23 +51,14 @@ def match(match: Match) -> str:
     state = f"ended: {match.ended.end}" if match.ended else f"{asked} is asked"
     facts = [("state", state), *((f"player {seat}", name) for seat, name in match.players.items())]
     facts += [("deal", "explicit" if match.seed is None else f"seed {match.seed}"), ("events", str(len(match.events)))]
-    title = f"Match of {catalog.game_id(match.game)}"
-    return page(panel(title, pairs(facts)), render_seats(match.game, {seat: match.seen(seat) for seat in SEATS}))
+    title, seen = f"Match of {catalog.game_id(match.game)}", {seat: match.seen(seat) for seat in SEATS}
+    following = "nl.replay(match)" if match.ended else "nl.play(match, players)"
+    return page(panel(title, pairs(facts)), render_seats(match.game, seen), offer_next(following))
 
 
 def record(record: Record) -> str:
     """Show how a match ended and what was said in it."""
-    header, told = record.header, record.game
-    facts = [(f"player {seat}", name) for seat, name in header.players.items()]
-    facts += [("end", format_end(record.end))]
-    facts += [(f"paid to {seat}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
-    facts += [("replies", str(count_replies(record))), ("record", header.id)]
-    cards = [render_step(step, told) for step in record_steps(record)[1:]]
-    left = len(cards) - MAX_STEPS
-    more = element("p", f"and {left} more steps: Replay(record) shows them all") if left > 0 else ""
-    last = final_state(record)
-    seen = {seat: observe(last, seat) for seat in SEATS}
-    return page(panel(f"Record of {header.game}", pairs(facts)), render_seats(told, seen), *cards[:MAX_STEPS], more)
+    return page(render_record(record), offer_next("nl.replay(record)"))
 
 
 def observation(seen: Observation[Any, Any]) -> str:
@@ -84,7 +80,11 @@ def records(found: list[Any]) -> str | None:
     head = ("record", "game", "player A", "player B", "end", "paid to A", "paid to B", "replies")
     left = len(found) - MAX_ROWS
     more = element("p", f"and {left} more: Replay(records) lists them all") if left > 0 else ""
-    return page(panel(f"{len(found)} records", _summarise_payoffs(found), table(head, rows, "Records"), more))
+    listed = details("Each record", join([table(head, rows, "Records"), more]))
+    return page(
+        panel(f"{len(found)} records", _summarise_payoffs(found), listed),
+        offer_next("nl.replay(records)", "tables.matches(records)"),
+    )
 
 
 def _summarise_payoffs(found: list[Record]) -> Markup:

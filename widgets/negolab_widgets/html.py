@@ -3,6 +3,7 @@ not escaped again."""
 
 from __future__ import annotations
 
+import base64
 import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,6 +29,7 @@ __all__ = [
     "facts",
     "fill",
     "format_value",
+    "image",
     "join",
     "label",
     "page",
@@ -35,6 +37,7 @@ __all__ = [
     "panel",
     "preformatted",
     "prose",
+    "still",
     "table",
     "theme",
 ]
@@ -209,10 +212,29 @@ def theme() -> Markup:
     return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")
 
 
-def page(*parts: object) -> Markup:
-    """Put parts on a page of their own, with the style sheet."""
+def image(drawing: str, alt: str) -> Markup:
+    """Turn a drawing, which is SVG, into an image, which is also shown where HTML may hold neither styles nor SVG."""
+    encoded = base64.b64encode(drawing.encode()).decode()
+    width = drawing.partition('viewBox="')[2].split()[2]
+    return element("img", src=f"data:image/svg+xml;base64,{encoded}", alt=alt, width=width)
+
+
+def still(part: Markup, alt: str) -> Markup:
+    """Turn the drawing in a part of a page into an image with the colours and lines of the style sheet."""
+    colours, _, rest = theme().removeprefix("<style>").partition("\n}")
+    lines = (line for line in rest.splitlines() if line.startswith((":root", ".nl-plane", ".nl-point")))
+    style = f"{colours} }} svg {{ font: 12px system-ui, sans-serif }} {' '.join(lines)}"
+    head = f' xmlns="http://www.w3.org/2000/svg"><style>{style}</style>'
+    return Markup(_SVG.sub(lambda drawn: image(drawn[0].replace(">", head, 1), alt), part))
+
+
+_SVG = re.compile("<svg.*</svg>", re.DOTALL)
+
+
+def page(*parts: object, cls: str = "nl-display") -> Markup:
+    """Put parts on a page of their own of this class, with the style sheet."""
     # JupyterLab would take what stands between two dollar signs for mathematics.
-    return element("div", theme(), *parts, cls="nl-page nl-display tex2jax_ignore mathjax_ignore")
+    return element("div", theme(), *parts, cls=f"nl-page {cls} tex2jax_ignore mathjax_ignore")
 
 
 _BULLET = "- "

@@ -11,6 +11,7 @@ from typing import Any
 import anywidget
 import ipywidgets as w
 import traitlets as t
+from IPython.display import HTML, DisplayHandle, display
 
 from negolab import catalog
 from negolab.studies.texts import table_texts, texts
@@ -107,11 +108,43 @@ class Page(w.VBox):  # type: ignore[misc]
         refuse: Show why a press was not carried out (default: log it).
     """
 
+    _keeping: DisplayHandle | None = None
+
     def __init__(self, children: Sequence[w.Widget], refuse: Callable[[str], None] = log.warning) -> None:
         self._shield = Shield(self, refuse)
         super().__init__([w.HTML(html.theme()), self._shield, *children])
         self.add_class("nl-page")
         self._shield.root = f"IPY_MODEL_{self.model_id}"
+
+    def kept(self) -> html.Markup:
+        """Return what a saved notebook keeps of the page: what it shows now, without its controls."""
+        return html.join(part for child in self.children[1:] for part in _shown(child))
+
+    def _ipython_display_(self) -> None:
+        # The style sheet shows what is kept only where no kernel draws the page.
+        if SERVED not in os.environ:
+            self._keeping = display(self._kept_html(), display_id=True)
+        display({**self._repr_mimebundle_(), "text/plain": ""}, raw=True)
+
+    def _kept_html(self) -> HTML:
+        return HTML(html.page(self.kept(), cls="nl-kept"))
+
+    def keep(self) -> None:
+        """Renew what a saved notebook keeps of the page."""
+        if self._keeping is not None:
+            self._keeping.update(self._kept_html())
+
+
+def _shown(widget: w.Widget) -> Iterator[html.Markup]:
+    """Yield the HTML and the figures of a page that are in view."""
+    if widget.layout.display == "none":
+        return
+    if isinstance(widget, html.StableHTML | w.HTML):
+        yield html.Markup(widget.value)
+    elif hasattr(widget, "kept"):
+        yield widget.kept()
+    for child in getattr(widget, "children", ()):
+        yield from _shown(child)
 
 
 _ARRIVAL_ESM = "export default { render({ model }) { model.send({ here: true }); } };"
@@ -126,6 +159,9 @@ class Arrival(anywidget.AnyWidget):
         super().__init__(layout={"display": "none"})
         self.on_msg(lambda *_: came())
 
+
+SERVED = "NEGOLAB_SERVED"
+"""Set where a page is served, not shown in a notebook that could be saved."""
 
 OUT = "NEGOLAB_OUT"
 """The folder that keeps what is played."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import ipywidgets as w
+from typing_extensions import override
 
 from negolab.formatting import format_significant
 from negolab.runs.progress import Progress
@@ -16,6 +17,9 @@ from negolab_widgets.tables.controls import row, set_visible, warning
 
 POLL_INTERVAL = 0.5
 """Seconds between two looks at the run."""
+
+NEXT = element("p", "Next: ", element("code", "tables.matches(run.records())"), cls="nl-next")
+"""What can be done with a run that is over."""
 
 _PHASES = {
     "playing": "playing",
@@ -56,7 +60,7 @@ class RunProgress(Page):
         now = self._run.progress
         self._phase = now.phase
         self._trouble.value = warning(now.failure or now.message) if now.failure or now.message else Markup("")
-        self._shown.value = render_progress(now, str(self._run.folder))
+        self._shown.value = render_progress(now, str(self._run.folder)) + (NEXT if _over(now) else Markup(""))
         self._pause.description = "Resume" if now.phase == "paused" else "Pause"
         self._pause.disabled = self._finish.disabled = now.phase == "stopping"
         set_visible(self._buttons, not _over(now))
@@ -66,6 +70,11 @@ class RunProgress(Page):
             await asyncio.sleep(POLL_INTERVAL)
             self._looking(self.refresh)
         self._looking(self.refresh)
+        self.keep()
+
+    @override
+    def kept(self) -> Markup:
+        return render_progress(self._run.progress, str(self._run.folder)) + NEXT
 
     def _noticed(self, now: Progress) -> None:
         """Show a new phase at once; games are counted at the next look."""

@@ -42,7 +42,17 @@ PRESET_NOTES = {
 FREE = ("turns", "max_chars", "reading")
 """Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
 
+EXPLORE = {
+    "sliders": {
+        "reservation.A": ("A without a deal", 0, 100, 5),
+        "reservation.B": ("B without a deal", 0, 100, 5),
+    },
+    "change": "turns=8",
+}
+"""What the card of the game in a notebook draws."""
+
 __all__ = [
+    "EXPLORE",
     "FREE",
     "PRESETS",
     "PRESET_NOTES",

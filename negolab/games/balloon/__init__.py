@@ -29,8 +29,15 @@ PRESET_NOTES = {
 
 ALIASES = ("hot_air_balloon", "air_balloon_survival")
 
+EXPLORE = {
+    "sliders": {"limit_ratio": ("Limit, of all effort", 0.05, 1, 0.05), "items": ("Items", 2, 20, 1)},
+    "change": "items=8",
+}
+"""What the card of the game in a notebook draws."""
+
 __all__ = [
     "ALIASES",
+    "EXPLORE",
     "PRESETS",
     "PRESET_NOTES",
     "PRESET_TITLES",

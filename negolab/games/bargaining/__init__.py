@@ -149,7 +149,25 @@ PRESET_NOTES = {
 """Sentences that both seats may read: they give no number away."""
 
 
+EXPLORE = {
+    "figure": "negolab_widgets.tables.bargaining.zone:price_zone",
+    "sliders": {
+        "seller_costs.*": ("Seller\N{RIGHT SINGLE QUOTATION MARK}s cost", "price_lo", "price_hi", 50),
+        "buyer_values.*": ("Buyer\N{RIGHT SINGLE QUOTATION MARK}s value", "price_lo", "price_hi", 50),
+    },
+    "changes": {
+        "buyer_told": ("none",),
+        "seller_told": ("none",),
+        "examples": (0, 0),
+        "default_opening": None,
+        "allow_no_zopa": True,
+    },
+    "change": "rounds=4",
+}
+"""What the card of the game in a notebook draws; what is told of the prices has no part in it."""
+
 __all__ = [
+    "EXPLORE",
     "PRESETS",
     "PRESET_NOTES",
     "PRESET_TITLES",

@@ -72,7 +72,17 @@ PRESET_NOTES = {
     "parameters of published runs.",
 }
 
+EXPLORE = {
+    "sliders": {
+        "high": ("Highest value", "low", 40, 1),
+        "stock.0": ("Units", 1, 40, 1),
+    },
+    "change": "rounds=3",
+}
+"""What the card of the game in a notebook draws."""
+
 __all__ = [
+    "EXPLORE",
     "PRESETS",
     "PRESET_NOTES",
     "PRESET_TITLES",

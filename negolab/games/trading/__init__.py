@@ -32,8 +32,18 @@ ALIASES = ("negotiation", "simple-negotiation")
 FREE = ("max_turns", "reading")
 """Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
 
+EXPLORE = {
+    "sliders": {
+        "spread_percent": ("Values differ by (%)", 0, 100, 5),
+        "holdings_range.1": ("Most of a good", "holdings_range.0", 50, 1),
+    },
+    "change": "max_turns=20",
+}
+"""What the card of the game in a notebook draws."""
+
 __all__ = [
     "ALIASES",
+    "EXPLORE",
     "FREE",
     "GOODS",
     "PRESETS",

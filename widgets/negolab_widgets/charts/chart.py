@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
+from functools import cache
 from html import escape
 from math import isnan
 from typing import TYPE_CHECKING, Any
@@ -12,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from negolab.game import Seat
+from negolab_widgets.charts.picture import picture
+from negolab_widgets.html import Markup
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -54,6 +57,10 @@ class Chart(w.Output):  # type: ignore[misc]
         bundle = mime(figure)
         bundle[MIME]["layout"]["height"] = self._height
         self.outputs = (_display(bundle), _display({"text/html": _STYLE}))
+
+    def kept(self) -> Markup:
+        """Return the picture of the figure, for a saved notebook."""
+        return (self.outputs and picture(self.outputs[0]["data"][MIME])) or Markup("")
 
 
 def mime(figure: Figure) -> dict[str, Any]:
@@ -121,8 +128,26 @@ def new_figure(x: str, y: str, *, still: bool = False) -> Figure:
     return figure
 
 
+@cache
+def _keep_pictures() -> None:
+    """Let plotly send a static picture with a figure in a notebook, unless the user chose how figures are shown."""
+    import plotly.io as pio
+    from plotly.io.base_renderers import MimetypeRenderer
+
+    class Picture(MimetypeRenderer):  # type: ignore[misc]
+        def to_mimebundle(self, figure: dict[str, Any]) -> dict[str, str]:
+            is_ours = figure["layout"].get("font", {}).get("family") == FONT
+            drawn = picture(figure) if is_ours else None
+            return {} if drawn is None else {"text/html": drawn}
+
+    pio.renderers["negolab"] = Picture()
+    if pio.renderers.default == "plotly_mimetype":
+        pio.renderers.default += "+negolab"
+
+
 def apply_style(figure: Figure, *, still: bool) -> Figure:
     """Give a figure the look that all share. `still`: no zoom, so that a finger on a phone scrolls the page."""
+    _keep_pictures()
     legend = {
         "orientation": "h",
         "x": 0,

@@ -7,10 +7,13 @@ from typing import Any
 
 from negolab.catalog import AnyGame
 from negolab.events import Ended, Rejected, Replied
-from negolab.formatting import display_unit
-from negolab.game import Reply, Seat, other
-from negolab_widgets.html import Markup, details, drawn_soon, element, join, preformatted
-from negolab_widgets.replay.steps import Step, describe_stakes
+from negolab.formatting import display_unit, format_end
+from negolab.game import SEATS, Reply, Seat, observe, other
+from negolab.record import Record, final_state
+from negolab_widgets.html import Markup, details, drawn_soon, element, join, pairs, panel, preformatted
+from negolab_widgets.replay.record_list import count_replies
+from negolab_widgets.replay.steps import Step, describe_stakes, record_steps
+from negolab_widgets.tables.seats import render_seats
 
 TOKEN_NAMES = {
     "input": "tokens in",
@@ -126,3 +129,23 @@ def _card(title: str, *body: object, bad: bool, seat: Seat | None) -> Markup:
     paper = {"A": "nl-from-a", "B": "nl-from-b", None: "nl-from-master"}[seat]
     classes = f"nl-panel nl-card {'nl-bad' if bad else paper}"
     return element("div", element("h2", title, cls="nl-heading"), *body, cls=classes)
+
+
+MAX_STEPS = 40
+"""Steps of a record."""
+
+
+def render_record(record: Record) -> Markup:
+    """Render how a match ended and what was said in it."""
+    header, told = record.header, record.game
+    facts = [(f"player {seat}", name) for seat, name in header.players.items()]
+    facts += [("end", format_end(record.end))]
+    facts += [(f"paid to {seat}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
+    facts += [("replies", str(count_replies(record))), ("record", header.id)]
+    cards = [render_step(step, told) for step in record_steps(record)[1:]]
+    left = len(cards) - MAX_STEPS
+    more = element("p", f"and {left} more steps: Replay(record) shows them all") if left > 0 else ""
+    last = final_state(record)
+    seen = {seat: observe(last, seat) for seat in SEATS}
+    steps = details("Every step", join([*cards[:MAX_STEPS], more]))
+    return join([panel(f"Record of {header.game}", pairs(facts)), render_seats(told, seen), steps])

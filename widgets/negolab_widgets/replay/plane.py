@@ -7,17 +7,18 @@ A page links them to the list of moves by `data-step`; `data-a` and `data-b` hol
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import floor, isclose, log10
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from IPython.display import HTML
 
-from negolab.formatting import display_unit, format_number
-from negolab.game import SEATS, Seat
+from negolab.catalog import AnyGame
+from negolab.formatting import display_unit
+from negolab.game import SEATS, Seat, State
 from negolab.record import Record, start_state
 from negolab.theory.solutions import nash_point
+from negolab_widgets.charts.picture import Axis
 from negolab_widgets.html import Markup, element, join, page
 from negolab_widgets.replay.steps import Step, record_steps
 
@@ -59,9 +60,12 @@ class Surroundings(NamedTuple):
 
 def surroundings(record: Record) -> Surroundings:
     """Return what surrounds the proposals of a match."""
-    game, dealt = record.game, start_state(record)
-    rounds = game.has_paid_rounds
     # The frontier of the first round says nothing of the points so far.
+    return deal_surroundings(record.game, start_state(record), rounds=record.game.has_paid_rounds)
+
+
+def deal_surroundings(game: AnyGame, dealt: State[Any, Any], *, rounds: bool = False) -> Surroundings:
+    """Return what a deal makes possible; of a game with several `rounds`, in the first one if they are not counted."""
     frontier = () if rounds else game.frontier(dealt)
     disagreement = game.disagreement(dealt)
     corner = (disagreement["A"], disagreement["B"])
@@ -110,35 +114,9 @@ MAX_NUMBERED = 24
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 40
 
 
-class _Axis(NamedTuple):
-    """A linear scale from payoffs in the game's unit to places in the drawing."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def place(self, value: float) -> float:
-        return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
-
-    def ticks(self, scale: int, count: int = 5) -> Iterator[tuple[float, str]]:
-        """Yield at most about `count` round values in view with their labels."""
-        step = _round_step((self.high - self.low) / scale / count)
-        decimals = next(count for count in range(20) if isclose(round(step, count), step))
-        number = -(-self.low / scale // step)
-        while number * step <= self.high / scale:
-            yield number * step * scale, format_number(number * step, decimals)
-            number += 1
-
-
-def _axis(values: Sequence[float], start: float, end: float) -> _Axis:
+def _axis(values: Sequence[float], start: float, end: float) -> Axis:
     room = 0.08 * (max(values) - min(values)) or 1
-    return _Axis(min(values) - room, max(values) + room, start, end)
-
-
-def _round_step(least: float) -> float:
-    power = 10 ** floor(log10(least))
-    return float(next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= least * 0.999))
+    return Axis(min(values) - room, max(values) + room, start, end)
 
 
 def render_plane(courses: Mapping[str, Course], around: Surroundings, *, numbered: bool = True) -> Markup:
@@ -165,8 +143,8 @@ class _Box(NamedTuple):
 
 
 class _Plane(NamedTuple):
-    x: _Axis
-    y: _Axis
+    x: Axis
+    y: Axis
     around: Surroundings
 
     def render(self, courses: Mapping[str, Course], numbered: bool) -> Markup:
@@ -200,10 +178,10 @@ class _Plane(NamedTuple):
     def frame(self) -> Markup:
         left, bottom = self.x.start, self.y.start
         lines = []
-        for value, label in self.x.ticks(self.around.scale):
+        for value, label in self.x.ticks(self.around.scale, 5):
             at = self.x.place(value)
             lines += [_line(at, _TOP, at, bottom, "nl-grid-line"), _text(at, bottom, label, "middle", dy="1.2em")]
-        for value, label in self.y.ticks(self.around.scale):
+        for value, label in self.y.ticks(self.around.scale, 5):
             at = self.y.place(value)
             lines += [_line(left, at, self.x.end, at, "nl-grid-line"), _text(left - 4, at, label, "end", dy="0.35em")]
         title_a, title_b = map(self.around.axis_title, SEATS)
@@ -346,7 +324,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     caption = element("div", words, cls="nl-plane-legend")
     count = len(each.points)
     values = [value for point in each.points for value in (point.a, point.b)]
-    x = _Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
+    x = Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
     y = _axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
     drawn = [_strip_grid(x, y, around.scale)]
     for seat in SEATS:
@@ -365,7 +343,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     )
 
 
-def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: _Axis, y: _Axis) -> list[Markup]:
+def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: Axis, y: Axis) -> list[Markup]:
     places = [
         (point, x.place(number), y.place(point.a if seat == "A" else point.b)) for number, point in enumerate(points, 1)
     ]
@@ -387,7 +365,7 @@ def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: _Axis, y: _Axis) -> l
     return [*lines, *symbols]
 
 
-def _strip_grid(x: _Axis, y: _Axis, scale: int) -> Markup:
+def _strip_grid(x: Axis, y: Axis, scale: int) -> Markup:
     lines = []
     for value, label in y.ticks(scale, 3):
         at = y.place(value)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import ipywidgets as w
+from typing_extensions import override
 
 from negolab import catalog
 from negolab.catalog import AnyGame
@@ -23,6 +24,7 @@ from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import OUT, SOURCE, Page, import_modules
 from negolab_widgets.replay.branching import Branching
+from negolab_widgets.replay.cards import render_record
 from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import Comparison
 from negolab_widgets.replay.plane import Course, Surroundings, course, surroundings
@@ -100,6 +102,10 @@ class Replay(Page):
         for part in (self._match, self._controls, self._record_list.controls):
             set_visible(part, False)
         self._guard(lambda: self._start(source))
+
+    @override
+    def kept(self) -> html.Markup:
+        return super().kept() if self._record is None else render_record(self._record)
 
     def _start(self, source: Record | SeatRecord | Sequence[Record] | Path | str | None) -> None:
         import_modules()

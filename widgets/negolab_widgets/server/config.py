@@ -13,7 +13,7 @@ from traitlets.config import Config
 
 from negolab._internal import environment
 from negolab._internal.files import notebooks
-from negolab_widgets.page import OUT
+from negolab_widgets.page import OUT, SERVED
 
 # `unsafe-eval` is what Voila's module loader needs. 'self' is the websocket too. Nothing comes from anywhere else.
 PAGE_POLICY = "; ".join(
@@ -87,7 +87,7 @@ def dashboard(name: str) -> Path:
 
 def kernel_environment(**variables: str) -> dict[str, str]:
     """Return an environment without anybody's keys, in which Voila finds our templates."""
-    return environment.scrubbed_environment(JUPYTER_PATH=str(PACKAGE / "share"), **variables)
+    return environment.scrubbed_environment(JUPYTER_PATH=str(PACKAGE / "share"), **{SERVED: "1"}, **variables)
 
 
 def participants_environment(seats: str, folder: Path) -> dict[str, str]:

@@ -369,8 +369,8 @@ def _without_password(url: str) -> str:
 _IGNORED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 
-_LAB_START = "lab/tree/tour.ipynb?file-browser-path=/guide"
-"""The tour, with the guide beside it."""
+_LAB_START = "lab/tree/start.md?file-browser-path=/"
+"""The start page, which the lab's settings show rendered, with the folder beside it."""
 
 # Importing Voila, as JupyterLab does, turns on deprecation warnings that mean nothing to who reads the terminal.
 _LAB_MAIN = """
@@ -398,7 +398,7 @@ def run_lab(options: LabOptions) -> int:
         "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # others on this machine cannot listen
     }
     command = [sys.executable, "-P", "-c", _LAB_MAIN, *(f"--{name}={value}" for name, value in settings.items())]
-    # The folder's page_config.json turns off the question about news.
+    # The folder's labconfig turns off the question about news and shows Markdown rendered.
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
     env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path}
     child = Child("JupyterLab", command, env, {"cwd": folder, "umask": -1})
