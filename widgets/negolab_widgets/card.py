@@ -106,7 +106,8 @@ def render_head(game: AnyGame) -> Markup:
     module, id = catalog.module_of(game), catalog.game_id(game)
     about = " ".join((module.__doc__ or "").split("\n\n")[0].split())
     note = catalog.preset_notes(module).get(game.preset or "", "")
-    preset = f"Preset {game.preset}. {note}" if game.preset else "Parameters of its own."
+    named = game.preset and catalog.preset_title(module, game.preset)
+    preset = f"Preset: {named}. {note}" if named else "Parameters of its own."
     title = element("h2", catalog.title(id).partition(":")[0])
     words = element("div", title, element("p", about), element("p", preset, cls="nl-small"))
     return element("div", picture(id), words, cls="nl-card-about")
