@@ -7,17 +7,17 @@ A page links them to the list of moves by `data-step`; `data-a` and `data-b` hol
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from math import floor, isclose, log10
 from typing import NamedTuple
 
 from IPython.display import HTML
 
-from negolab.formatting import display_unit, format_number
+from negolab.formatting import display_unit
 from negolab.game import SEATS, Seat
 from negolab.record import Record, start_state
 from negolab.theory.solutions import nash_point
+from negolab_widgets.charts.timeline import Axis, new_axis
 from negolab_widgets.html import Markup, element, join, page
 from negolab_widgets.replay.steps import Step, record_steps
 
@@ -110,45 +110,14 @@ MAX_NUMBERED = 24
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 40
 
 
-class _Axis(NamedTuple):
-    """A linear scale from payoffs in the game's unit to places in the drawing."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-
-    def place(self, value: float) -> float:
-        return round(self.start + (value - self.low) / (self.high - self.low) * (self.end - self.start), 1)
-
-    def ticks(self, scale: int, count: int = 5) -> Iterator[tuple[float, str]]:
-        """Yield at most about `count` round values in view with their labels."""
-        step = _round_step((self.high - self.low) / scale / count)
-        decimals = next(count for count in range(20) if isclose(round(step, count), step))
-        number = -(-self.low / scale // step)
-        while number * step <= self.high / scale:
-            yield number * step * scale, format_number(number * step, decimals)
-            number += 1
-
-
-def _axis(values: Sequence[float], start: float, end: float) -> _Axis:
-    room = 0.08 * (max(values) - min(values)) or 1
-    return _Axis(min(values) - room, max(values) + room, start, end)
-
-
-def _round_step(least: float) -> float:
-    power = 10 ** floor(log10(least))
-    return float(next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= least * 0.999))
-
-
 def render_plane(courses: Mapping[str, Course], around: Surroundings, *, numbered: bool = True) -> Markup:
     """Render the courses of branches, told apart by dashes, below the frontier; `numbered` points of a single one have
     the number of their step."""
     shown = [around.no_deal, *filter(None, [around.nash]), *([] if around.joined else around.frontier)]
     for each in courses.values():
         shown += [(point.a, point.b) for point in each.points] + ([each.paid] if each.paid else [])
-    x = _axis([a for a, _ in shown], _LEFT, SIDE - _RIGHT)
-    y = _axis([b for _, b in shown], SIDE - _BOTTOM, _TOP)
+    x = new_axis([a for a, _ in shown], _LEFT, SIDE - _RIGHT)
+    y = new_axis([b for _, b in shown], SIDE - _BOTTOM, _TOP)
     return _Plane(x, y, around).render(courses, numbered and len(courses) == 1)
 
 
@@ -165,8 +134,8 @@ class _Box(NamedTuple):
 
 
 class _Plane(NamedTuple):
-    x: _Axis
-    y: _Axis
+    x: Axis
+    y: Axis
     around: Surroundings
 
     def render(self, courses: Mapping[str, Course], numbered: bool) -> Markup:
@@ -346,8 +315,8 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     caption = element("div", words, cls="nl-plane-legend")
     count = len(each.points)
     values = [value for point in each.points for value in (point.a, point.b)]
-    x = _Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
-    y = _axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
+    x = Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
+    y = new_axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
     drawn = [_strip_grid(x, y, around.scale)]
     for seat in SEATS:
         drawn += _strip_of(seat, each.points, x, y)
@@ -365,7 +334,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     )
 
 
-def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: _Axis, y: _Axis) -> list[Markup]:
+def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: Axis, y: Axis) -> list[Markup]:
     places = [
         (point, x.place(number), y.place(point.a if seat == "A" else point.b)) for number, point in enumerate(points, 1)
     ]
@@ -387,7 +356,7 @@ def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: _Axis, y: _Axis) -> l
     return [*lines, *symbols]
 
 
-def _strip_grid(x: _Axis, y: _Axis, scale: int) -> Markup:
+def _strip_grid(x: Axis, y: Axis, scale: int) -> Markup:
     lines = []
     for value, label in y.ticks(scale, 3):
         at = y.place(value)
