@@ -30,10 +30,29 @@ _RENAMED = {
     "split.cannot_propose": "table.not_now",
     "bargaining.enter_one": "table.enter_price",
     "bargaining.price_hint": "table.price_range",
-    **{f"bargaining.steps.{name}": f"table.price_steps.{name}" for name in table_texts["price_steps"]},
+    **{f"bargaining.steps.{name}": f"table.price_steps.{name}" for name in ("dollar_less", "dollar_more")},
 }
 """Keys that texts had in earlier versions."""
+_GONE = {
+    "agenda": "brief no_deal_line their_offers your_offers",
+    "bargaining": (
+        "by_for_you filled_in final_in.a final_in.b "
+        "head.by head.pays head.price head.round "
+        "head.state messages none_left none_made "
+        "none_stands offers_in.a offers_in.b role_you "
+        "states.accepted states.open states.rejected "
+        "with_offer yours_waits steps.cent_less steps.cent_more"
+    ),
+    "split": "talk_of",
+    "trading": ("gain_so_far none_waiting none_waiting_title waiting worth"),
+    "table": (
+        "asked asked_and_received at_message at_round message_axis no_deal points_axis price_axis "
+        "price_steps.cent_less price_steps.cent_more received round_axis standing_offer units_axis"
+    ),
+}
+"""Texts of earlier versions of which there is nothing left, by their group."""
 _REWORDED = {
+    **{f"{group}.{key}": "" for group, keys in _GONE.items() for key in keys.split()},
     **dict.fromkeys(("agenda.term_units", "balloon.no_agreement", "bargaining.you_offer"), ""),
     **dict.fromkeys(("trading.gain_hidden", "trading.offers", "trading.yours_waits", "table.typed"), ""),
     **dict.fromkeys(("agenda.worth", "agenda.discount", "agenda.alone"), ""),

@@ -147,7 +147,7 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any
     table = start_match(Mouse(page), "trading")
     words = "The quick brown fox jumps over the lazy dog and runs on."
     table.get_by_label("Your message").press_sequentially(words, delay=5)
-    table.get_by_role("button", name="Send message without an offer").dblclick()
+    table.get_by_role("button", name="Message only").dblclick()
     page.wait_for_timeout(2500)
     leave_match(Mouse(page))
     said = [e.reply.text for e in read(served.out)[-1].events if hasattr(e, "reply") and words in e.reply.text]
@@ -207,11 +207,11 @@ def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(chromium:
     table = start_match(Mouse(page), "trading")
     words = table.get_by_label("Your message")
     words.fill("long " * 60_000)
-    table.get_by_role("button", name="Send message without an offer").click()
+    table.get_by_role("button", name="Message only").click()
     said = words.evaluate("field => field.validationMessage")
     assert said == "This text has 300,000 characters; 30,000 are the most."
     words.fill("Let us trade.")
-    table.get_by_role("button", name="Send message without an offer").click()
+    table.get_by_role("button", name="Message only").click()
     table.locator(".nl-past .nl-you", has_text="Let us trade.").first.wait_for()
     leave_match(Mouse(page))
     page.close()

@@ -86,7 +86,6 @@ def figures_page(folder: Path) -> str:
     points = frame.assign(a=1.0, b=1.0, a_low=0.5, a_high=1.5, b_low=0.5, b_high=1.5)
     groups = dict.fromkeys(few, numbers)
     titles = {"measure": few[2], "group": "{}", "row": "{}", "column": "{}"}
-    rows, seats = [(1, "A", 500), (2, "B", 400)], {"A": few[0], "B": few[2]}
     one, pair = dict.fromkeys(few, 1.0), dict.fromkeys(few, (1.0, 1.0))
     made = [
         charts.tournament(dict.fromkeys(few, groups)),
@@ -99,8 +98,6 @@ def figures_page(folder: Path) -> str:
         charts.shares(dict.fromkeys(few, (1, 2))),
         charts.frontiers(points, points),
         charts.outcomes({name: [(1, 2), (2, 1)] for name in few}, marks=pair),
-        charts.offers(rows, lines=dict.fromkeys(few, 450), names=seats),
-        charts.worths(rows, lines=dict.fromkeys(few, 450), names=seats),
     ]
     cells = [shown_by_code(**{PLOTLY_MIME: json.loads(figure.to_json())}) for figure in made]
     return report_page(nbformat.v4.new_notebook(cells=cells), "figures", code=False)

@@ -98,7 +98,7 @@ class Typist:
         await self.say_something("Message")
         await self.type(self.page.get_by_label("Price in dollars"), f"{self.rng.uniform(10, 99):.2f}")
         if self.rng.random() < 0.3:
-            await self.one("button", "+1\N{CENT SIGN}").click()
+            await self.one("button", "+$0.25").click()
         await self.send("Offer")
 
     async def trading(self) -> None:

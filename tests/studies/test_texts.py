@@ -89,15 +89,17 @@ def test_a_wrong_text_is_refused_in_one_line_that_names_its_key(own: str, fault:
 def test_texts_by_the_keys_of_earlier_versions_are_read_and_their_new_keys_named(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    old = with_texts('[texts.bargaining]\nenter_one = "{low} bis {high}"\nsteps.cent_less = "1 Cent weniger"\n')
-    assert old.texts == {"table.enter_price": "{low} bis {high}", "table.price_steps.cent_less": "1 Cent weniger"}
+    old = with_texts('[texts.bargaining]\nenter_one = "{low} bis {high}"\nsteps.dollar_less = "1 Dollar weniger"\n')
+    assert old.texts == {"table.enter_price": "{low} bis {high}", "table.price_steps.dollar_less": "1 Dollar weniger"}
     assert "texts: bargaining.enter_one is called table.enter_price now" in caplog.messages
     assert rename({"agenda.option": "{option}: {points}"}) == {"table.option": "{option}: {note}"}
 
 
 def test_texts_that_say_something_else_now_are_left_out_of_older_studies(caplog: pytest.LogCaptureFixture) -> None:
     older = {"split.says": "P{seat}: {what}", "bargaining.prices": "Preise", "trading.player": "Sie: {what}"}
-    assert rename(older) == {"trading.player": "Sie: {what}"}
+    assert rename(older | {"table.round_axis": "Runde", "bargaining.head.by": "Von"}) == {
+        "trading.player": "Sie: {what}"
+    }
     assert "split.says is worded anew" in caplog.text and "bargaining.prices is worded anew" in caplog.text
 
 

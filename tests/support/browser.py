@@ -235,7 +235,7 @@ def offer_first_options(hand: Input, table: Any) -> None:
     for plus in table.get_by_role("button", name="+", exact=True).all():
         hand.press(plus)
     hand.fill(table.get_by_label("Your message"), "This would suit me.")
-    hand.press(find_button(table, "^(Make|Reject and make) this offer"))
+    hand.press(find_button(table, "^(Make this offer|Offer this instead)"))
 
 
 def trading(hand: Input, table: Any) -> None:
@@ -250,7 +250,7 @@ def trading(hand: Input, table: Any) -> None:
 
 
 def bargaining(hand: Input, table: Any) -> None:
-    """Ask for a dollar off $50 first, then for a cent more each time; take the last offer."""
+    """Ask for a dollar off $50 first, then for a quarter more each time; take the last offer."""
     open_sheet(hand, table)
     offer = find_button(table, "^Offer")
     if offer is None:
@@ -259,7 +259,7 @@ def bargaining(hand: Input, table: Any) -> None:
     if not table.get_by_label("Price in dollars").input_value():
         hand.fill(table.get_by_label("Price in dollars"), "50")
         hand.press(find_button(table, "^\N{MINUS SIGN}\\$1"))
-    hand.press(find_button(table, "^\\+1\N{CENT SIGN}"))
+    hand.press(find_button(table, "^\\+\\$0.25"))
     table.page.wait_for_timeout(300)
     hand.press(find_button(table, "^Offer \\$"))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,21 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from negolab_widgets import charts
+from negolab_widgets.charts.timeline import Timeline
 
 from negolab.analysis.observations import Sample
-from negolab.catalog import load
-from negolab.games.split import Proposal
-from negolab.laws import playout
+from negolab.formatting import format_money
 
 HOSTILE = "<a href='javascript:alert(1)'>x</a> <b>&amp;</b> %{x} $y$ \u202eevil\u2069\ud800\x00"
 FRAMED = HOSTILE.replace("\ud800", "")
 """A frame of texts holds no half characters."""
-NAMES: dict[Any, str] = {"A": HOSTILE, "B": HOSTILE[::-1]}
-
-
-def split_rounds(**params: Any) -> Any:
-    game = load("split", preset=params.pop("preset", None), quota=0, **params)
-    return charts.rounds(playout(game, 3, junk=0).state.public.history, game.items)
 
 
 ESTIMATES: list[dict[str, Any]] = [
@@ -66,11 +59,6 @@ def frontier() -> pd.DataFrame:
 
 
 FIGURES: dict[str, Callable[[], Any]] = {
-    "offers": lambda: charts.offers([(1, "A", 7000), (2, "B", 4200)], lines={HOSTILE: 4000}, rounds=6, names=NAMES),
-    "no offers": lambda: charts.offers([]),
-    "rounds": split_rounds,
-    "rounds of several types": lambda: split_rounds(preset="deal-or-no-deal"),
-    "no rounds": lambda: charts.rounds((), ("coins",)),
     "payoffs": lambda: charts.payoffs(
         {HOSTILE: [1.0, 2.5, 3.0], "7": [4.0], "none": []}, unit="points", marks={HOSTILE: 2}
     ),
@@ -177,23 +165,26 @@ def test_plain_text_is_short_isolated_and_encodable(text: str) -> None:
 # Examples.
 
 
-def test_prices_are_in_dollars_and_the_last_offer_stands() -> None:
-    figure = charts.offers([(1, "A", 7000), (2, "B", 4250)], lines={"your cost": 4000}, rounds=6)
-    seller, buyer, standing = figure.data
-    assert list(seller.y) == [70] and list(buyer.y) == [42.5]
-    assert standing.name == "standing offer $42.50" and list(standing.x) == [2]
-    assert "your cost" in figure.layout.annotations[0].text
-    assert figure.layout.yaxis.range[0] < 40 and figure.layout.yaxis.range[1] > 70
-    assert charts.offers([(1, "A", 7000)], deal=True).data[-1].name == "deal $70.00"
+def offers_drawn(rows: Any, **more: Any) -> str:
+    words = {"lines": {"Your cost <b>": 4000.0}, "amount": format_money, "tick": "${}", "scale": 100, **more}
+    return str(Timeline("A", "Offers", rows, "round", theirs="buyer", **words).render())
 
 
-def test_a_round_shows_what_was_asked_and_what_was_received() -> None:
-    game = load("split", quota=0, rounds=1)
-    start = game.deal(random.Random(1))
-    end = game.step(start, {"A": Proposal((10,)), "B": Proposal((10,))})
-    received, asked, *_ = charts.rounds(end.public.history, game.items).data
-    assert list(received.y) == [5] and list(asked.y) == [10]
-    assert "asked for 10, received 5 of 10" in received.hovertext[0]
+def test_offers_are_steps_with_a_mark_for_each_and_words_for_the_last() -> None:
+    drawn = offers_drawn([(1, "A", 7000), (2, "B", 4250), (3, "A", 6000)], now="{amount} stands")
+    assert drawn.count("nl-step-a") == 2 and "nl-step-b" not in drawn
+    assert drawn.count('"nl-mark-a"') == 2 and drawn.count('"nl-mark-b"') == 1
+    assert "$60.00 stands" in drawn and drawn.count("nl-now-mark") == 1
+    assert "<desc>round 1, You: $70.00; round 2, Buyer: $42.50; round 3, You: $60.00</desc>" in drawn
+    assert "Your cost &lt;b&gt; $40.00" in drawn and "<b>" not in drawn
+
+
+@pytest.mark.parametrize("values", [[0.0], [2.4, 2.4000000000000004], [1e18, 1e18], [-5.0, 5.0], [1e-9, 1e9]])
+def test_any_offers_are_drawn_inside_their_place(values: list[float]) -> None:
+    drawn = offers_drawn([(number * 1000, "B", value) for number, value in enumerate(values, 1)])
+    places = [float(place) for place in re.findall(r'="(-?[0-9.]+)%"', drawn)]
+    assert places and all(0 <= place <= 100 for place in places)
+    assert len(re.findall("<text", drawn)) < 40
 
 
 def test_n_stands_beside_each_group_and_many_matches_are_thinned() -> None:
@@ -329,12 +320,12 @@ def test_the_mean_outcome_of_a_group_lies_among_its_matches() -> None:
 
 
 def test_a_chart_keeps_its_height_and_leaves_the_figure_alone() -> None:
-    figure = charts.offers([(1, "A", 7000)])
+    figure = charts.payoffs({"one": [1.0]})
     chart = charts.Chart(figure, height=260)
     output, style = chart.outputs
     assert "height: 100%" in style["data"]["text/html"]
     assert output["data"][charts.MIME]["layout"]["height"] == 260
-    assert chart.layout.height == "260px" and figure.layout.height == 320
+    assert chart.layout.height == "260px" and figure.layout.height != 260
     chart.show(None)
     assert chart.outputs == () and chart.layout.height == "260px"
 

@@ -127,7 +127,7 @@ def test_goods_are_the_units_of_who_makes_the_offer() -> None:
     press(seated, "Start from theirs")
     assert choices(seated) == [1, 2]
     put(seated, 1, 3)
-    press(seated, "Reject and make this offer")
+    press(seated, "Offer this instead")
     assert replies(match)[-1] == "[Offer: pay = pay b; food = 3]"
     assert match.state.public.standing == (1, 0)
 
@@ -168,7 +168,7 @@ def test_only_what_the_scenario_allows_can_be_done() -> None:
     reply_other(seated, match, "[Offer: pay = pay b; food = 1]")
     assert shown(seated._controls.speak), "silence rejects"
     write(seated, "Hm.")
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     assert match.state.public.standing is None
     last, match = alone(turns=3)
     put(last, 0, 0)
@@ -222,7 +222,7 @@ def test_the_end_says_what_was_agreed_and_keeps_ones_points() -> None:
 def test_the_end_without_an_agreement_says_why(ended: str | None) -> None:
     seated, match = alone(turns=2)
     write(seated, "Hello.")
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     reply_other(seated, match, ended or "Goodbye.")
     said = "The other player walked away." if ended else "There was no time for another message."
     assert said in seated._controls._ending.value
@@ -251,7 +251,7 @@ def test_names_and_talk_are_escaped() -> None:
     bad = issue("pay <b>", [0, 1], [1, 0], options=["<s>little", "much"])
     seated, match = alone(bad, title="<script>", roles={"A": "<i>one</i>"}, seat="B")
     reply_other(seated, match, "<u>take</u> [Offer: pay <b> = <s>little]")
-    drawn = [part.value for part in (seated._facts, seated._card._text, seated._controls._talk)]
+    drawn = [part.value for part in (seated._facts, seated._card._text, seated._controls.said)]
     drawn.append(TABLE.render(match.told("B"), match.seen("B")))
     assert not re.search("<(script|i|u|s)>|pay <b>", "".join(drawn))
 

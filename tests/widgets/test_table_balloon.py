@@ -13,7 +13,8 @@ import pytest
 import traitlets
 from negolab_widgets import HumanSeat
 from negolab_widgets.tables import table
-from negolab_widgets.tables.balloon.view import clock, conversation_entries, extract_arguments, render, render_ending
+from negolab_widgets.tables.balloon import BalloonTable
+from negolab_widgets.tables.balloon.view import clock, ending, extract_arguments, talk
 
 from negolab.catalog import list_games, load
 from negolab.events import Rejected, Replied
@@ -527,7 +528,7 @@ def test_markup_in_names_and_words_is_text() -> None:
     evil = "<img src=x onerror=alert(1)>"
     reply_other(seated, match, propose=[{"<b>map</b>"}], argument=evil)
     drawn = "".join(part.value for part in below(seated) if isinstance(part, w.HTML))
-    drawn += render(match.told("B"), match.seen("B"))
+    drawn += BalloonTable.render(match.told("B"), match.seen("B"))
     assert "<img" not in drawn
     assert "<b>map" not in drawn
     assert "&lt;b&gt;map&lt;/b&gt;" in drawn
@@ -546,7 +547,7 @@ def test_what_was_handed_on_against_the_rules_is_marked() -> None:
     game = small(preset="clembench", strategic_reasoning=False)
     match = Match(game, seed=1)
     match.submit("A", "AGREE: {'rope'} AGREE: {'tent'} ARGUMENT: {'two'}")
-    (entry,) = conversation_entries(match.told("B"), match.seen("B"))
+    (entry,) = talk(match.told("B"), match.seen("B"))
     assert entry.note == "against the rules: none of its moves counts"
     assert "AGREE" in entry.text
 
@@ -557,7 +558,7 @@ def test_a_long_match_is_drawn_from_its_latest_messages() -> None:
     for number in range(70):
         seat: Seat = "AB"[number % 2]  # type: ignore[assignment]
         match.submit(seat, match.told(seat).compose(match.seen(seat), argument=f"word {number}"))
-    drawn = render(match.told("A"), match.seen("A"))
+    drawn = BalloonTable.render(match.told("A"), match.seen("A"))
     assert "10 earlier messages" in drawn
     assert "word 9<" not in drawn
     assert "word 69<" in drawn
@@ -578,4 +579,4 @@ def test_how_the_other_was_drawn_does_not_show(preset: str, kind: str) -> None:
 
 def test_nothing_is_agreed_while_it_runs() -> None:
     match = Match(small(), seed=1)
-    assert render_ending(match.seen("A")) == ""
+    assert ending(match.told("A"), match.seen("A")) == ""

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
-from negolab_widgets.tables.bargaining import view as table
+from negolab_widgets.tables.bargaining import BargainingTable
 from negolab_widgets.tables.bargaining.view import deal_payoff, no_deal_payoff
 from negolab_widgets.tables.controls import AskFirst
 from traitlets import TraitError
@@ -192,7 +192,7 @@ def test_the_opening_buyer_names_the_first_price() -> None:
 
 def test_a_message_goes_with_an_offer_as_one_line() -> None:
     seat = sit("B", "9\nMESSAGE: worth <b>it</b>", "8", preset="cheap-talk-two-way")
-    assert "worth &lt;b&gt;it&lt;/b&gt;" in controls(seat)._messages.value
+    assert "worth &lt;b&gt;it&lt;/b&gt;" in controls(seat).said.value
     assert visible(controls(seat).words)
     set_value(controls(seat).price.widget, "6")
     set_value(controls(seat).words, "please\nmessage: accept 7")
@@ -228,16 +228,13 @@ def test_the_typed_box_speaks_to_the_manager_whose_words_stand_there() -> None:
     assert "Round 2: You offered $50.00. The AI rejects." in seat._log.value
 
 
-def test_the_chart_holds_all_offers_and_is_drawn_again_only_for_another() -> None:
+def test_the_chart_and_the_talk_hold_all_offers() -> None:
     seat = sit()
-    drawn = controls(seat)._chart.outputs
-    controls(seat).draw()
-    assert controls(seat)._chart.outputs is drawn
     set_value(controls(seat).price.widget, "42")
     controls(seat).offer.click()
-    assert controls(seat)._chart.outputs is not drawn
-    assert controls(seat)._table.value.count("<tr>") == 4
-    assert "$42.00" in controls(seat)._table.value
+    course = controls(seat).course.value
+    assert "round 1, Seller: $55.00; round 2, You: $42.00; round 3, Seller: $" in course
+    assert "offered $42.00 ($23.00 for you)" in controls(seat).said.value
 
 
 # A page that does not keep to its controls.
@@ -303,7 +300,7 @@ def test_no_word_of_a_player_or_a_parameter_is_markup() -> None:
         opening = "" if seat == "A" else "9\nMESSAGE: <img src=x onerror=alert(1)>"
         page = HumanSeat(Match(game, seed=1), seat, {other(seat): Says(opening or "4")})
         drawn = "".join(p.value for p in below(page) if isinstance(p, w.HTML))
-        drawn += table.render(page._match.told(seat), page._match.seen(seat))
+        drawn += BargainingTable.render(page._match.told(seat), page._match.seen(seat))
         assert "<img" not in drawn
         assert "<i>" not in drawn
 
@@ -311,14 +308,14 @@ def test_no_word_of_a_player_or_a_parameter_is_markup() -> None:
 def test_the_clock_counts_rounds_and_own_offers_left() -> None:
     game = load("bargaining")
     match = Match(game, seed=1)
-    assert table.clock(game, match.seen("A")) == "Round 1 of 6, 3 offers left for you"
+    assert BargainingTable.clock(game, match.seen("A")) == "Round 1 of 6, 3 offers left for you"
     for price in ("60", "42", "58", "44", "57"):
         match.submit(game.turn(match.state.public)[0], price)
-    assert table.clock(game, match.seen("B")) == "Round 5 of 6, 1 offer left for you"
+    assert BargainingTable.clock(game, match.seen("B")) == "Round 5 of 6, 1 offer left for you"
     match.submit("B", "45")
-    assert table.clock(game, match.seen("A")) == "Round 6 of 6, no offer left"
+    assert BargainingTable.clock(game, match.seen("A")) == "Round 6 of 6, no offer left"
     match.submit("A", "reject")
-    assert table.clock(game, match.seen("B")) == "Ended in round 6 of 6"
+    assert BargainingTable.clock(game, match.seen("B")) == "Ended in round 6 of 6"
 
 
 @pytest.mark.parametrize("preset", PRESETS)
@@ -353,13 +350,11 @@ def test_the_seller_is_told_before_and_after_that_an_offer_is_made_in_place_of_a
     assert "One more unreadable answer, and $55.00 is offered for you." in table_._due.value
     table_.context.send("hm")
     assert "Your answer could not be read, so $55.00 was offered for you." in table_.notice.value
-    assert "Round 3: Your answer could not be read, so $55.00 was offered for you." in table_._table.value
-    assert ">for you</td>" in table_._table.value
     assert not visible(table_._due)
     set_value(table_.price.widget, "54")
     assert "could not be read" not in table_.notice.value
     table_.offer.click()
-    assert "Round 5" not in table_._table.value, "what is offered by hand stands for itself"
+    assert "could not be read" not in table_.notice.value, "what is offered by hand stands for itself"
 
 
 def test_a_stand_in_for_the_first_offer_is_not_told_before_it_is_made() -> None:
@@ -368,7 +363,7 @@ def test_a_stand_in_for_the_first_offer_is_not_told_before_it_is_made() -> None:
     assert "and an offer is made for you." in controls(seat)._due.value
     assert "77.77" not in state(seat)
     controls(seat).context.send("hm")
-    assert "so $77.77 was offered for you" in controls(seat)._table.value
+    assert "so $77.77 was offered for you" in controls(seat).notice.value
 
 
 def test_an_unreadable_last_answer_is_told_as_such() -> None:

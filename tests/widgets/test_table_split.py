@@ -9,6 +9,7 @@ from typing import Any
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
+from negolab_widgets.tables.split import SplitTable
 from negolab_widgets.tables.split import view as table
 from traitlets import TraitError
 
@@ -74,7 +75,7 @@ def test_a_message_is_sent_as_it_was_written_and_the_box_is_empty_again() -> Non
     controls(seat).speech.send.click()
     assert parsed_actions(seat) == [Message("My value is 7 per coin.\nReally.")]
     assert controls(seat).speech.words.value == ""
-    assert "Really." in controls(seat)._chat.value
+    assert "Really." in controls(seat).said.value
 
 
 def test_nothing_is_said_by_its_own_button_and_not_by_an_empty_message() -> None:
@@ -84,7 +85,7 @@ def test_nothing_is_said_by_its_own_button_and_not_by_an_empty_message() -> None
     assert parsed_actions(seat) == []
     say_nothing(seat)
     assert parsed_actions(seat) == [Message("")]
-    assert "passed" in controls(seat)._chat.value
+    assert "passed" in controls(seat).said.value
 
 
 @pytest.mark.parametrize("words", ["a</message>b", "<message>x", "<think>x</think>y", "x<<message_end>>", "</think>"])
@@ -127,7 +128,7 @@ def test_the_share_is_filed_and_the_next_round_starts_from_nothing() -> None:
     assert "Nothing chosen yet." in controls(seat).share.sum.value
     assert "You asked for 6 coins and got 3.75 coins: 37.5 points." in controls(seat)._standing.value
     assert visible(controls(seat)._past)
-    assert controls(seat)._chart.outputs
+    assert "37.5" in controls(seat).course.value
 
 
 def test_a_press_too_many_asks_for_nothing_only_if_that_was_chosen() -> None:
@@ -209,8 +210,8 @@ def test_a_proposal_that_the_state_holds_is_drawn_from_it() -> None:
     game = load("split", preset="no-press")
     start = game.deal(random.Random(1))
     one = game.step(start, {"A": Proposal((6,))})
-    assert "You proposed: you keep 6 coins" in table.render(game, observe(one, "A"))
-    assert "You proposed" not in table.render(game, observe(one, "B"))
+    assert "You proposed: you keep 6 coins" in SplitTable.render(game, observe(one, "A"))
+    assert "You proposed" not in SplitTable.render(game, observe(one, "B"))
 
 
 def test_a_typed_reply_is_read_like_any_other() -> None:
@@ -258,7 +259,7 @@ def test_what_could_not_be_read_is_filled_in_or_ends_the_match() -> None:
     filled = sit(attempts=1, rounds=1)
     set_value(controls(filled)._typed.box, "<message>a<message>b")
     controls(filled)._typed.button.click()
-    assert "could not be read, so it passed" in controls(filled)._chat.value
+    assert "could not be read, so it passed" in controls(filled).said.value
     ends = sit(attempts=1, fallback="end")
     set_value(controls(ends)._typed.box, "<message>a<message>b")
     controls(ends)._typed.button.click()
@@ -279,7 +280,7 @@ def test_free_talk_is_ended_by_its_own_button() -> None:
     assert table.clock(game, seat._match.seen("A")) == "Round 1 of 1, at most 6 messages until the talk ends"
     speech.end.click()
     assert parsed_actions(seat) == [Message("hello"), EndTalk()]
-    assert "ended the talk" in controls(seat)._chat.value
+    assert "ended the talk" in controls(seat).said.value
     assert speech.end.disabled and not controls(seat).no_deal.disabled
     speech.end.click()
     assert "The talk of this round is over" in speech.notice.value
@@ -352,12 +353,11 @@ def test_words_of_a_player_are_no_markup_and_earlier_rounds_are_put_away() -> No
     say_nothing(seat)
     drawn = "".join(p.value for p in below(seat) if isinstance(p, w.HTML))
     assert HOSTILE not in drawn
-    assert "&lt;img src=x" in controls(seat)._chat.value
-    assert HOSTILE not in table.render(seat._match.told("A"), seat._match.seen("A"))
+    assert "&lt;img src=x" in controls(seat).said.value
+    assert HOSTILE not in SplitTable.render(seat._match.told("A"), seat._match.seen("A"))
     ask(seat)
-    assert "Talk of round 2" in controls(seat)._chat.value
-    assert "&lt;img" in controls(seat)._chat.value, "player B spoke first in round 2"
-    assert controls(seat)._chat.value.count("&lt;img") == 1
+    assert "&lt;img" in controls(seat).said.value, "player B spoke first in round 2"
+    assert controls(seat).said.value.count("&lt;img") == 1
 
 
 def test_the_clock_counts_rounds_and_own_messages_left() -> None:
@@ -379,7 +379,7 @@ def test_every_position_of_a_match_is_drawn(preset: str) -> None:
     game = load("split", preset=preset)
     for match, _ in laws.positions(game, 2):
         for seat in SEATS:
-            drawn = table.render(match.told(seat), match.seen(seat))
+            drawn = SplitTable.render(match.told(seat), match.seen(seat))
             assert drawn
             assert table.clock(match.told(seat), match.seen(seat))
 

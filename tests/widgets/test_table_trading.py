@@ -14,7 +14,8 @@ import traitlets
 from negolab_widgets import HumanSeat
 from negolab_widgets.fields import Number
 from negolab_widgets.tables import table
-from negolab_widgets.tables.trading.view import clock, render
+from negolab_widgets.tables.trading import TradingTable
+from negolab_widgets.tables.trading.view import clock
 
 from negolab.catalog import list_games, load
 from negolab.events import Rejected, Replied
@@ -124,9 +125,9 @@ def test_an_offer_is_sent_in_the_games_own_form_with_its_words_behind_it() -> No
 def test_a_message_can_be_sent_without_an_offer_and_silence_is_a_pass() -> None:
     seated, match = alone()
     write(seated._controls.words, "Let us talk.")
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     reply_other(seated, match, "Pass.")
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     assert replies(match) == ["Let us talk.", "Pass.", "Pass."]
 
 
@@ -176,7 +177,7 @@ def test_only_the_answers_that_fit_are_offered() -> None:
         False,
         False,
     ]
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     reply_other(seated, match, "[Offer: 1 Wheat -> 1 Wood]")
     assert not controls.accept.disabled
     assert [shown(b) for b in (controls.offer, controls.speak, controls.counter, controls.extend)] == [
@@ -189,7 +190,7 @@ def test_only_the_answers_that_fit_are_offered() -> None:
 
 def test_goods_from_an_accepted_offer_can_be_offered_on() -> None:
     seated, match = alone()
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     reply_other(seated, match, "[Offer: 5 Ore -> 6 Brick]")
     put(seated, give={"Ore": 7}, get={"Brick": 9})
     press(seated, "Deny theirs, then offer mine")
@@ -200,7 +201,7 @@ def test_goods_from_an_accepted_offer_can_be_offered_on() -> None:
 
 def test_an_offer_that_cannot_be_covered_says_so_before_it_is_accepted() -> None:
     seated, match = alone()
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     reply_other(seated, match, "[Offer: 1 Wheat -> 5 Ore]")
     assert "You cannot accept it: you hold only 3 Ore." in seated._card._text.value
     assert "</b> for you" not in seated._card._text.value
@@ -225,7 +226,7 @@ def test_turns_are_counted_as_they_are_played() -> None:
     seated, match = alone(max_turns=3)
     assert clock(match.told("A"), match.seen("A")) == "Turn 1 of 3, 2 left for you"
     assert clock(match.told("B"), match.seen("B")) == "Turn 1 of 3, 1 left for you"
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     reply_other(seated, match, "Pass.")
     press(seated, "Send message and finish")
     assert clock(match.told("A"), match.seen("A")) == "3 turns played"
@@ -266,7 +267,7 @@ def test_on_the_last_turn_a_message_or_the_end_takes_the_place_of_an_offer(prese
     assert shown(table.offer) and not shown(table.finish)
     table.finish.click()
     assert replies(match) == [], "a press of what is not shown"
-    press(seated, "Send message without an offer")
+    press(seated, "Message only")
     other_side = HumanSeat(match, "B", {})
     table = other_side._controls
     assert "No offer waits, and nobody can answer a new one." in other_side._card._text.value
@@ -450,7 +451,7 @@ def test_markup_in_words_is_text() -> None:
     write(seated._controls.words, "<script>alert(2)</script>")
     press(seated, "Deny")
     drawn = "".join(part.value for part in below(seated) if isinstance(part, w.HTML))
-    drawn += render(match.told("B"), match.seen("B"))
+    drawn += TradingTable.render(match.told("B"), match.seen("B"))
     assert "<img" not in drawn
     assert "<script" not in drawn
     assert "&lt;img src=x" in drawn

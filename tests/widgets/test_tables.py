@@ -36,7 +36,6 @@ def everything(seated: HumanSeat) -> str:
     if match.ended is not None:  # beside the table, the payoffs of both stand there then
         controls = looks(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
         controls.update(seen, asked=False)
-        controls.draw_figure()
         parts = [controls.past, controls.composer]
     views = [looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen)]
     return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", "".join(map(str, [*views, *map(state, parts)])))

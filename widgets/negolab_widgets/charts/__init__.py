@@ -6,11 +6,10 @@ light and dark pages; a style sheet may override it. Names and texts of players 
 
 from __future__ import annotations
 
-from negolab_widgets.charts.chart import COLOURS, CONFIG, HUES, MIME, SYMBOLS, TONE, Chart, mime, paper, plain
+from negolab_widgets.charts.chart import COLOURS, CONFIG, HUES, MIME, TONE, Chart, mime, paper, plain
 from negolab_widgets.charts.estimates import exact, forest, panels, trend
 from negolab_widgets.charts.payoffs import payoffs, shares
 from negolab_widgets.charts.plane import anchoring, frontiers, outcomes
-from negolab_widgets.charts.timeline import offers, rounds, worths
 from negolab_widgets.charts.tournament import tournament, tournaments
 
 __all__ = [
@@ -18,7 +17,6 @@ __all__ = [
     "CONFIG",
     "HUES",
     "MIME",
-    "SYMBOLS",
     "TONE",
     "Chart",
     "anchoring",
@@ -26,16 +24,13 @@ __all__ = [
     "forest",
     "frontiers",
     "mime",
-    "offers",
     "outcomes",
     "panels",
     "paper",
     "payoffs",
     "plain",
-    "rounds",
     "shares",
     "tournament",
     "tournaments",
     "trend",
-    "worths",
 ]

@@ -73,8 +73,7 @@ def _display(bundle: dict[str, Any]) -> dict[str, Any]:
 
 
 COLOURS: dict[Seat, str] = {"A": "#0d8a69", "B": "#c45c00"}
-"""The seats' colours: above 4:1 on white and on #14191f, and apart for the colour-blind, as are the symbols."""
-SYMBOLS: dict[Seat, str] = {"A": "circle", "B": "square"}
+"""The seats' colours: above 4:1 on white and on #14191f, and apart for the colour-blind."""
 HUES = ("#2f7fc1", "#b8509a", "#8d7a14", "#0d8a69", "#c45c00")
 """Groups of matches, in the order given; no seat is meant by them. As readable as the seats' colours."""
 TONE = "#6c7884"

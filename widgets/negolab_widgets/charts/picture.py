@@ -9,10 +9,10 @@ from functools import cache, partial
 from html import unescape
 from importlib.resources import files
 from itertools import pairwise
-from math import floor, isclose, log10
-from typing import TYPE_CHECKING, Any, NamedTuple
+from math import log10
+from typing import TYPE_CHECKING, Any
 
-from negolab.formatting import format_number
+from negolab_widgets.charts.axis import Axis
 from negolab_widgets.html import Markup, image
 
 if TYPE_CHECKING:
@@ -97,37 +97,6 @@ def _words(text: str | None) -> str:
 
 def _title(of: Plain) -> list[str]:
     return _lines(of.get("title", {}).get("text"))
-
-
-class Axis(NamedTuple):
-    """A scale from values to places, linear or by powers of ten; if some values are `named`, only these have labels."""
-
-    low: float
-    high: float
-    start: float
-    end: float
-    log: bool = False
-    named: Sequence[tuple[float, str]] = ()
-
-    def place(self, value: float) -> float:
-        """Return the place of a value."""
-        share = ((log10(value) if self.log else value) - self.low) / (self.high - self.low)
-        return round(self.start + share * (self.end - self.start), 1)
-
-    def ticks(self, scale: float = 1, count: int = 6) -> Iterator[tuple[float, str]]:
-        """Yield at most about `count` round values in view with their labels, which count in units of `scale`."""
-        low, high = sorted((self.low / scale, self.high / scale))
-        if self.named or self.log:
-            marks = (
-                (digit * 10.0**power, f"{digit * 10.0**power:g}") for power in range(-9, 10) for digit in (1, 2, 5)
-            )
-            yield from self.named or (mark for mark in marks if low - 0.01 <= log10(mark[0]) <= high + 0.01)
-            return
-        power = 10 ** floor(log10((high - low) / count))
-        step = next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= (high - low) / count * 0.999)
-        decimals = next(count for count in range(20) if isclose(round(step, count), step))
-        for number in range(int(-(-low // step)), int(high // step) + 1):
-            yield number * step * scale, format_number(number * step, decimals)
 
 
 Edges = tuple[float, float, float, float]

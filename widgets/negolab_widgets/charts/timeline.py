@@ -1,162 +1,123 @@
-"""The course of a match: price offers over the rounds, the worth of offers over the messages, asks and shares over the
-rounds."""
+"""The course of a match as SVG: what both seats offered, in steps over the rounds or messages.
+
+All places are percentages: a drawing fills its place on the page, and its text is never scaled.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple
 
-from negolab.formatting import format_number, format_significant
 from negolab.game import SEATS, Seat
 from negolab.studies.texts import table_texts
-from negolab_widgets.charts.chart import COLOURS, SYMBOLS, TONE, new_figure, plain
-from negolab_widgets.charts.grid import add_level, new_grid
+from negolab_widgets.charts.axis import Axis, new_axis, round_step
+from negolab_widgets.html import Markup, element
 
-if TYPE_CHECKING:
-    from plotly.graph_objects import Figure
+LEFT, RIGHT, TOP, BOTTOM = 13.0, 95.0, 10.0, 83.0
+"""Where the axes begin and end, in percent."""
+SHOWN = 8
+"""Rounds or messages for which there is room at least."""
+MAX_TICKS = 12
+"""Rounds or messages of which each is numbered."""
 
-    from negolab.games.split import Settled
 
+class Timeline(NamedTuple):
+    """The offers of a match as one seat may know them.
 
-def offers(
-    rows: Sequence[tuple[int, Seat, int]],
-    *,
-    lines: Mapping[str, int] | None = None,
-    rounds: int | None = None,
-    deal: bool = False,
-    names: Mapping[Seat, str] | None = None,
-) -> Figure:
-    """Draw both sides' price offers as steps over the rounds.
-
-    Args:
-        rows: (round, seat, cents) of each offer.
-        lines: Amounts in cents that the viewer knows, by name.
-        rounds: Number of rounds of the game.
-        deal: The last offer is what was agreed, not a standing offer.
-        names: Names of the seats.
+    Attributes:
+        seat: Whose view it is.
+        title: What is drawn, such as "Offers".
+        rows: Round or message, seat, and amount of each offer.
+        counted: What is counted, such as "round".
+        lines: Amounts that the viewer knows, by name.
+        amount: Formats an amount.
+        tick: The text of a number at the axis, with `{}` in its place.
+        scale: Divides the amounts at the axis, such as 100 for cents.
+        last: The number at which the axis ends at least.
+        now: Words for the last offer with its `{amount}`, such as "deal $50".
+        theirs: What the other is called; "": the other player.
     """
-    names = names or {"A": "seller", "B": "buyer"}
-    last = max(rounds or 1, *(number for number, _, _ in rows), 1)
-    figure = new_figure(table_texts.ROUND_AXIS, table_texts.PRICE_AXIS, still=True)
-    prices = [(number, seat, cents / 100) for number, seat, cents in rows]
-    known = {name: cents / 100 for name, cents in (lines or {}).items()}
-    _add_offers(figure, prices, known, names, table_texts.AT_ROUND, "${:.2f}".format, last, shape="hv")
-    if rows:
-        words = table_texts.DEAL if deal else table_texts.STANDING_OFFER
-        _add_marker(figure, prices[-1], words.format(amount=f"${prices[-1][2]:.2f}"), "star" if deal else "circle-open")
-    _price_axis(figure, [*known.values(), *(price for _, _, price in prices)])
-    return figure
 
+    seat: Seat
+    title: str
+    rows: Sequence[tuple[int, Seat, float]]
+    counted: str
+    lines: Mapping[str, float]
+    amount: Callable[[float], str]
+    tick: str = "{}"
+    scale: int = 1
+    last: int = SHOWN
+    now: str = "{amount}"
+    theirs: str = ""
 
-def worths(
-    rows: Sequence[tuple[int, Seat, int]], *, names: Mapping[Seat, str], lines: Mapping[str, int], deal: bool = False
-) -> Figure:
-    """Draw what both sides' offers are worth to one of them, over the messages.
+    def name(self, seat: Seat) -> str:
+        """Return what a seat is called, as a sentence begins."""
+        name = table_texts.YOU if seat == self.seat else self.theirs or table_texts.THE_OTHER
+        return f"{name[:1].upper()}{name[1:]}"
 
-    Args:
-        rows: (message, author, points) of each offer.
-        names: Names of the seats.
-        lines: Points that the viewer knows, by name.
-        deal: The last offer is what was agreed.
-    """
-    figure = new_figure(table_texts.MESSAGE_AXIS, table_texts.POINTS_AXIS, still=True)
-    last = max((number for number, _, _ in rows), default=1)
-    _add_offers(figure, rows, lines, names, table_texts.AT_MESSAGE, format_number, last)
-    if rows and deal:
-        _add_marker(figure, rows[-1], table_texts.DEAL.format(amount=format_number(rows[-1][2])), "star")
-    return figure
-
-
-def _add_offers(
-    figure: Figure,
-    rows: Sequence[tuple[int, Seat, float]],
-    lines: Mapping[str, float],
-    names: Mapping[Seat, str],
-    words: str,
-    amount: Callable[[float], str],
-    last: int,
-    *,
-    shape: str = "linear",
-) -> None:
-    """Draw the offers of each seat, and what the viewer knows; number `last` is the end of the axis."""
-    for seat in SEATS:
-        own = [(number, value) for number, by, value in rows if by == seat]
-        figure.add_scatter(
-            x=[number for number, _ in own],
-            y=[value for _, value in own],
-            name=plain(names[seat]),
-            mode="lines+markers",
-            line={"shape": shape, "color": COLOURS[seat], "width": 2},
-            marker={"symbol": SYMBOLS[seat], "size": 8},
-            hovertext=[
-                words.format(round=number, message=number, who=plain(names[seat]), amount=amount(value))
-                for number, value in own
-            ],
-            hoverinfo="text",
+    def render(self) -> Markup:
+        """Render the offers as a panel."""
+        last = max([self.last, *(number for number, _, _ in self.rows)])
+        x = Axis(0.5, last + 0.5, LEFT, RIGHT)
+        y = new_axis([*self.lines.values(), *(value for _, _, value in self.rows)], BOTTOM, TOP)
+        words = table_texts.AT_NUMBER
+        told = (
+            words.format(counted=self.counted, number=number, who=self.name(seat), amount=self.amount(value))
+            for number, seat, value in self.rows
         )
-    for name, value in lines.items():
-        add_level(figure, value, f"{plain(name)} {amount(value)}", "dot")
-    # Shifted by half, so that the first and the last one are not on the edge.
-    figure.update_xaxes(range=[0.5, last + 0.5], dtick=1 if last <= 12 else None, tick0=1)
+        about = element("title", self.title), element("desc", "; ".join(told))
+        drawn = [*about, *self._grid(x, y, last), *(part for seat in SEATS for part in self._offers(x, y, seat))]
+        keys = (element("span", self.name(seat), cls=f"nl-person nl-person-{seat.lower()}") for seat in SEATS)
+        head = element("div", element("h2", self.title), element("span", *keys, cls="nl-keyed"), cls="nl-timeline-head")
+        return element("div", head, element("svg", *drawn, cls="nl-timeline", role="img"), cls="nl-panel")
+
+    def _grid(self, x: Axis, y: Axis, last: int) -> Iterator[Markup]:
+        for value, label in y.ticks(self.scale, 4):
+            at = y.place(value)
+            yield _line(LEFT, at, RIGHT, at, "nl-grid-line")
+            yield _text(LEFT, at, self.tick.format(label), "end", dx="-6", dy="4")
+        every = 1 if last <= MAX_TICKS else int(round_step(last / MAX_TICKS))
+        for number in range(every, last + 1, every):
+            yield _text(x.place(number), 100, str(number), "middle", dy="-18")
+        yield _text(RIGHT, 100, self.counted, "end", dy="-2")
+        for name, value in self.lines.items():
+            at = y.place(value)
+            yield _line(LEFT, at, RIGHT, at, "nl-known-line")
+            yield _text(RIGHT, at, f"{name} {self.amount(value)}", "end", dy="-5")
+
+    def _offers(self, x: Axis, y: Axis, seat: Seat) -> Iterator[Markup]:
+        """Draw the steps and marks of a seat, and say its last amount."""
+        own = [(x.place(number), y.place(value), value) for number, by, value in self.rows if by == seat]
+        kind = seat.lower()
+        for (start, high, _), (end, low, _) in pairwise(own):
+            yield _line(start, high, end, high, f"nl-step-{kind}")
+            yield _line(end, high, end, low, f"nl-step-{kind}")
+        for across, down, value in own:
+            said = element("title", f"{self.name(seat)}: {self.amount(value)}")
+            yield element("svg", _symbol(seat), said, x=f"{across}%", y=f"{down}%", cls=f"nl-mark-{kind}")
+        if own:
+            across, down, value = own[-1]
+            is_last = self.rows[-1][1] == seat
+            words = (self.now if is_last else "{amount}").format(amount=self.amount(value))
+            above = down < max((y.place(value) for _, by, value in self.rows if by != seat), default=100)
+            side = {"text_anchor": "end", "dx": "-9"} if across > 70 else {"text_anchor": "start", "dx": "9"}
+            if is_last:
+                yield element("circle", cx=f"{across}%", cy=f"{down}%", r="10", cls="nl-now-mark")
+            yield element(
+                "text", words, x=f"{across}%", y=f"{down}%", dy="-8" if above else "18", cls=f"nl-said-{kind}", **side
+            )
 
 
-def _price_axis(figure: Figure, prices: Sequence[float]) -> None:
-    """Leave room around all prices, also around a single one, and show no price below 0."""
-    low, high = min(prices, default=0), max(prices, default=10)
-    room = max((high - low) * 0.12, high * 0.05, 0.5)
-    decimals = ".2f" if high - low < 5 else "~g"
-    figure.update_yaxes(
-        range=[max(low - room, 0 if low >= 0 else low), high + room], tickprefix="$", tickformat=decimals
-    )
+def _symbol(seat: Seat) -> Markup:
+    if seat == "A":
+        return element("circle", r="5.5")
+    return element("rect", x="-5", y="-5", width="10", height="10", rx="1")
 
 
-def _add_marker(figure: Figure, offer: tuple[int, Seat, float], words: str, symbol: str) -> None:
-    x, _, y = offer
-    marker = {"symbol": symbol, "size": 16, "color": TONE, "line": {"width": 2, "color": TONE}}
-    figure.add_scatter(x=[x], y=[y], name=words, mode="markers", marker=marker, hoverinfo="skip")
+def _line(x1: float, y1: float, x2: float, y2: float, cls: str) -> Markup:
+    return element("line", x1=f"{x1}%", y1=f"{y1}%", x2=f"{x2}%", y2=f"{y2}%", cls=cls)
 
 
-# Rounds of a split game.
-
-
-def rounds(history: Sequence[Settled], items: Sequence[str]) -> Figure:
-    """Draw what each seat asked for (a line) and received (a bar) in each finished round, with axes per item type."""
-    count = max(len(items), 1)
-    figure = new_grid(count, 1, height=count, gap=0.18, shared_xaxes=True, shared_yaxes=False)
-    for at, item in enumerate(items):
-        for seat in SEATS:
-            _asked_and_received(figure, history, at, item, seat)
-        unit = table_texts.UNITS_AXIS.format(item=f"{plain(item)}<br>" if count > 1 else plain(item))
-        figure.update_yaxes(title={"text": unit, "font": {"size": 13}}, row=at + 1, col=1)
-        most = max((settled.stock[at] for settled in history), default=1)
-        figure.update_yaxes(range=[0, 1.08 * max(most, 1)], row=at + 1, col=1)
-    last = max((settled.round for settled in history), default=1)
-    figure.update_xaxes(range=[0.5, last + 0.5], tick0=1, dtick=1 if last <= 12 else None, showgrid=False)
-    figure.update_xaxes(title={"text": table_texts.ROUND_AXIS}, row=count, col=1)
-    figure.update_layout(barmode="overlay")
-    return figure
-
-
-def _asked_and_received(figure: Figure, history: Sequence[Settled], at: int, item: str, seat: Seat) -> None:
-    side = -0.2 if seat == "A" else 0.2
-    places = [settled.round + side for settled in history]
-    asks = [None if (ask := settled.asks[seat]) is None else ask[at] for settled in history]
-    received = [settled.shares[seat][at] for settled in history]
-    words = [
-        table_texts.ASKED_AND_RECEIVED.format(
-            round=settled.round,
-            seat=seat,
-            asked=table_texts.NO_DEAL if ask is None else ask,
-            received=format_significant(share, 5),
-            stock=settled.stock[at],
-            item=plain(item),
-        )
-        for settled, ask, share in zip(history, asks, received, strict=True)
-    ]
-    at_row = {"row": at + 1, "col": 1, "showlegend": at == 0, "hoverinfo": "text", "hovertext": words}
-    bar = {"color": COLOURS[seat], "opacity": 0.55, "line": {"width": 0}}
-    figure.add_bar(x=places, y=received, width=0.34, marker=bar, name=table_texts.RECEIVED.format(seat=seat), **at_row)
-    mark = {"symbol": "line-ew", "size": 14, "line": {"color": COLOURS[seat], "width": 3}}
-    figure.add_scatter(
-        x=places, y=asks, mode="markers", marker=mark, name=table_texts.ASKED.format(seat=seat), **at_row
-    )
+def _text(x: float, y: float, words: str, anchor: str, **more: str) -> Markup:
+    return element("text", words, x=f"{x}%", y=f"{y}%", text_anchor=anchor, **more)

@@ -129,9 +129,10 @@ class Stepper(Number):
 
 
 class PriceField(Field):
-    """A price in dollars to type, or to step to from `base` in cents as long as none stands there.
+    """A price in dollars to type, to slide to, or to step to from `base` in cents as long as none stands there.
 
-    `value` is the text as typed, which the game reads; `steps` are the buttons: their text, cents and hint.
+    `value` is the text as typed, which the game reads; `steps` are the buttons: their text, cents and hint; `zone` is
+    what the slider spans: its ends in cents, their words, and prices to mark.
     """
 
     _esm = script(__name__, "price.js")
@@ -141,6 +142,12 @@ class PriceField(Field):
     max = t.Int(0).tag(sync=True)
     base = t.Int(0).tag(sync=True)
     steps = t.List().tag(sync=True)
+    zone = t.List([0, 0, ["", ""], []]).tag(sync=True)
+    slider = t.Unicode().tag(sync=True)
+
+    @t.default("slider")  # type: ignore[untyped-decorator]
+    def _slider(self) -> str:
+        return table_texts.SLIDE_PRICE
 
 
 class RadioGroup(Field):

@@ -141,7 +141,6 @@ class SeatWidget(Page):
         self._draw_card(now)
         # From here on a press answers what the page shows now.
         self._shield.turn = now.turn
-        self._controls.draw_figure()
 
     def _draw_card(self, now: SeatView) -> None:
         over = now.closing is not None

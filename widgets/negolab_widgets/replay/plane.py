@@ -18,7 +18,7 @@ from negolab.formatting import display_unit
 from negolab.game import SEATS, Seat, State
 from negolab.record import Record, start_state
 from negolab.theory.solutions import nash_point
-from negolab_widgets.charts.picture import Axis
+from negolab_widgets.charts.axis import Axis, new_axis
 from negolab_widgets.html import Markup, element, join, page
 from negolab_widgets.replay.steps import Step, record_steps
 
@@ -114,19 +114,14 @@ MAX_NUMBERED = 24
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 40
 
 
-def _axis(values: Sequence[float], start: float, end: float) -> Axis:
-    room = 0.08 * (max(values) - min(values)) or 1
-    return Axis(min(values) - room, max(values) + room, start, end)
-
-
 def render_plane(courses: Mapping[str, Course], around: Surroundings, *, numbered: bool = True) -> Markup:
     """Render the courses of branches, told apart by dashes, below the frontier; `numbered` points of a single one have
     the number of their step."""
     shown = [around.no_deal, *filter(None, [around.nash]), *([] if around.joined else around.frontier)]
     for each in courses.values():
         shown += [(point.a, point.b) for point in each.points] + ([each.paid] if each.paid else [])
-    x = _axis([a for a, _ in shown], _LEFT, SIDE - _RIGHT)
-    y = _axis([b for _, b in shown], SIDE - _BOTTOM, _TOP)
+    x = new_axis([a for a, _ in shown], _LEFT, SIDE - _RIGHT)
+    y = new_axis([b for _, b in shown], SIDE - _BOTTOM, _TOP)
     return _Plane(x, y, around).render(courses, numbered and len(courses) == 1)
 
 
@@ -325,7 +320,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     count = len(each.points)
     values = [value for point in each.points for value in (point.a, point.b)]
     x = Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
-    y = _axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
+    y = new_axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
     drawn = [_strip_grid(x, y, around.scale)]
     for seat in SEATS:
         drawn += _strip_of(seat, each.points, x, y)

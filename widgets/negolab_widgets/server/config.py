@@ -32,12 +32,11 @@ PAGE_POLICY = "; ".join(
 )
 """The Content-Security-Policy of a page with a kernel."""
 
-EXTENSIONS = [
-    "@jupyter-widgets/jupyterlab-manager",
-    "@voila-dashboards/widgets-manager8",
-    "jupyterlab-plotly",
-    "anywidget",
-]
+PLOTLY = "jupyterlab-plotly"
+"""The extension that draws figures: megabytes, which a page without figures does not load."""
+WITH_FIGURES = ("results",)
+"""The pages that draw figures."""
+EXTENSIONS = ["@jupyter-widgets/jupyterlab-manager", "@voila-dashboards/widgets-manager8", PLOTLY, "anywidget"]
 
 
 def voila_config() -> Config:

@@ -15,6 +15,8 @@ from typing import Any, NamedTuple
 from voila.notebook_renderer import NotebookRenderer
 from voila.utils import get_page_config
 
+from negolab_widgets.server.config import PLOTLY, WITH_FIGURES
+
 MAX_PAUSE = 30.0
 """Seconds between tries, at most, when kernels do not start."""
 CALM = 2.0
@@ -98,6 +100,9 @@ class KernelPool:
 async def render_page(app: Any, notebook: str) -> WarmKernel:
     """Start a kernel, let it run a notebook's cells, and return it with the resulting page."""
     about = {"settings": app.app.settings, "log": app.log, "voila_configuration": app.voila_configuration}
+    page = get_page_config(base_url=app.base_url, **about)
+    if Path(notebook).stem not in WITH_FIGURES:
+        page["federated_extensions"] = [each for each in page["federated_extensions"] if each["name"] != PLOTLY]
     renderer = NotebookRenderer(
         voila_configuration=app.voila_configuration,
         traitlet_config=app.config,
@@ -107,7 +112,7 @@ async def render_page(app: Any, notebook: str) -> WarmKernel:
         contents_manager=app.contents_manager,
         base_url=app.base_url,
         kernel_spec_manager=app.kernel_spec_manager,
-        page_config=get_page_config(base_url=app.base_url, **about),
+        page_config=page,
     )
     await renderer.initialize()
     manager = app.kernel_manager

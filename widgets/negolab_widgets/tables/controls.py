@@ -18,6 +18,8 @@ from negolab.game import Invalid, Observation, Seat
 from negolab.studies.texts import refusal_text, table_texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
+from negolab_widgets.charts.timeline import Timeline
+from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
 from negolab_widgets.tables.decision import REFUSE, Decision
 
 
@@ -32,7 +34,7 @@ class ControlsContext:
         self.send, self.guard, self.log = send, guard, log
 
 
-_WORDED = ("role", "clock", "rules", "facts", "decision", "render")
+_WORDED = ("role", "clock", "rules", "facts", "decision", "ending", "known", "timeline", "talk")
 
 
 class RejectedReply(NamedTuple):
@@ -45,10 +47,10 @@ class RejectedReply(NamedTuple):
 class Table:
     """Base class of a game's table: what stands before a seat, and the controls by which it answers.
 
-    A subclass builds its widgets once in `build`: what happened into `past`, what the seat can do into `composer`, the
-    buttons that answer an offer into `actions`. It sets their state in `draw` from `self.seen` and `self.asked`, and
-    clears what was entered in `clear_input`; `draw_figure` comes last. It may word `role`, `clock`, `rules`, `facts`,
-    `decision` and `render`.
+    A subclass builds its widgets once in `build`: what the seat can do into `composer`, the buttons that answer an
+    offer into `actions`; `past` holds what happened, the timeline and the talk. It sets their state in `draw` from
+    `self.seen` and `self.asked`, and clears what was entered in `clear_input`. It may word `role`, `clock`, `rules`,
+    `facts`, `decision`, `ending`, `known`, `timeline` and `talk`.
 
     Attributes:
         game: The game as this seat may know it.
@@ -70,7 +72,8 @@ class Table:
         self._just_refused = False
         self.notice = self.new_notice()
         self._beside = self.notice
-        self.past, self.composer = column(cls="nl-past"), column(cls="nl-composer")
+        self.course, self.said = w.HTML(), w.HTML()
+        self.past, self.composer = column(self.course, self.said, cls="nl-past"), column(cls="nl-composer")
         self.actions, self.help = row(), column()
         self.answer_notice = self.new_notice()
         self.build()
@@ -110,10 +113,45 @@ class Table:
         return Decision()
 
     @staticmethod
-    def render(game: Any, seen: Any) -> html.Markup:
-        """Render all that stands before the seat, without controls, for replays and notebooks."""
+    def ending(game: Any, seen: Any) -> html.Markup:
+        """Render how the match ended; empty while it runs."""
+        return html.Markup()
+
+    @staticmethod
+    def known(game: Any, seen: Any) -> Sequence[object]:
+        """Render what else the seat knows, for a table without controls; what is empty is left out."""
         told = html.panel(table_texts.TOLD, html.preformatted(game.prompt(seen, None)))
-        return html.join([render_facts(game, seen), told])
+        return [render_facts(game, seen), told]
+
+    @staticmethod
+    def timeline(game: Any, seen: Any) -> Timeline | None:
+        """Return the course of the offers; None if there is nothing to draw."""
+        return None
+
+    @staticmethod
+    def talk(game: Any, seen: Any) -> Sequence[ConversationEntry] | None:
+        """List what was said and done; None where nobody says anything."""
+        return None
+
+    @classmethod
+    def render(cls, game: Any, seen: Any) -> html.Markup:
+        """Render all that stands before the seat, without controls, for replays and notebooks."""
+        facts = cls.facts(game, seen)
+        parts = [
+            cls.ending(game, seen) or cls.decision(game, seen).render(),
+            html.panel(table_texts.WHAT_YOU_KNOW, html.pairs(facts)) if facts else "",
+            *cls.known(game, seen),
+            *cls._render_past(game, seen),
+        ]
+        return html.element("div", *filter(None, parts), cls="nl-stack")
+
+    @classmethod
+    def _render_past(cls, game: Any, seen: Any) -> tuple[html.Markup, html.Markup]:
+        """Render the timeline and the talk, each empty if there is none."""
+        drawn, entries = cls.timeline(game, seen), cls.talk(game, seen)
+        said = render_conversation(entries or (), whole=bool(cls.ending(game, seen)))
+        none = html.Markup()
+        return drawn.render() if drawn else none, none if entries is None else html.panel(table_texts.SAID, said)
 
     def build(self) -> None:
         """Make the widgets."""
@@ -122,9 +160,6 @@ class Table:
     def draw(self) -> None:
         """Set the widgets from `self.seen`; controls are enabled exactly if `self.asked`."""
         raise NotImplementedError
-
-    def draw_figure(self) -> None:
-        """Draw the figure of the course, if the table has one; it costs more than all else, so it is drawn last."""
 
     def clear_input(self) -> None:
         """Clear what was entered, after a reply was accepted."""
@@ -218,6 +253,9 @@ class Table:
         self._just_refused = False
         self.seen, self.asked, self.left = seen, asked, left
         self.draw()
+        for part, drawn in zip((self.course, self.said), self._render_past(self.game, seen), strict=True):
+            part.value = drawn
+            set_visible(part, bool(drawn))
 
     def on_accepted(self) -> None:
         self.rejection = None

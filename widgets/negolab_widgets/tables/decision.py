@@ -22,6 +22,9 @@ from them."""
 UNSET = "nl-unset"
 """Class of a button while nothing is chosen that it would send: drawn quietly, its press says what is missing."""
 
+MAX_LAST = 110
+"""Characters of the other's last act that are shown."""
+
 
 class Decision(NamedTuple):
     """The situation of a seat in short.
@@ -39,6 +42,19 @@ class Decision(NamedTuple):
     pays: object = ""
     last: str = ""
     by: Seat | None = None
+
+    def render(self, head: Markup | str = "") -> Markup:
+        """Render the situation behind a `head`, such as whose turn it is."""
+        last = self.last if len(self.last) <= MAX_LAST else f"{self.last[:MAX_LAST]}\N{HORIZONTAL ELLIPSIS}"
+        lines = [
+            element("div", self.offer, cls="nl-offered") if self.offer else "",
+            self.pays,
+            element("div", last, cls="nl-last nl-soft", dir="auto") if last else "",
+        ]
+        situation = element("div", *lines, cls="nl-situation") if any(lines) else ""
+        by = f"nl-by-{self.by.lower()}" if self.by else ""
+        says = element("span", self.says) if self.says else ""
+        return element("div", element("div", head, says, cls="nl-says"), situation, cls=f"nl-case {by}")
 
 
 def person_name(role: str, seat: Seat) -> str:
@@ -88,8 +104,6 @@ def set_class(widget: w.DOMWidget, name: str, present: bool) -> None:
 
 NOT_ON_TURN, OVER = -1, -2
 """What stands for the number of a turn where there is none."""
-MAX_LAST = 110
-"""Characters of the other's last act that are shown."""
 
 
 class DecisionCard(w.VBox):  # type: ignore[misc]
@@ -123,16 +137,7 @@ class DecisionCard(w.VBox):  # type: ignore[misc]
             over: The match is over.
             compose: Words of the way to the controls of an own offer; "": there is none.
         """
-        last = decision.last if len(decision.last) <= MAX_LAST else f"{decision.last[:MAX_LAST]}\N{HORIZONTAL ELLIPSIS}"
-        lines = [
-            element("div", decision.offer, cls="nl-offered") if decision.offer else "",
-            decision.pays,
-            element("div", last, cls="nl-last nl-soft", dir="auto") if last else "",
-        ]
-        situation = element("div", *lines, cls="nl-situation") if any(lines) else ""
-        by = f"nl-by-{decision.by.lower()}" if decision.by else ""
-        says = element("span", decision.says) if decision.says else ""
-        self._text.value = element("div", element("div", head, says, cls="nl-says"), situation, cls=f"nl-case {by}")
+        self._text.value = decision.render(head)
         self._go.description = compose
         for widget, visible in ((self._go, compose), (self._buttons, not over), (self._text, not over)):
             widget.layout.display = None if visible else "none"

@@ -193,20 +193,39 @@ class CountInput(FieldInput):
 
 _STEPS = (
     ("\N{MINUS SIGN}$1", -100, "dollar_less"),
-    ("\N{MINUS SIGN}1\N{CENT SIGN}", -1, "cent_less"),
-    ("+1\N{CENT SIGN}", 1, "cent_more"),
+    ("\N{MINUS SIGN}$0.25", -25, "quarter_less"),
+    ("+$0.25", 25, "quarter_more"),
     ("+$1", 100, "dollar_more"),
 )
 
 
+class Zone(NamedTuple):
+    """The part of all prices that a slider spans, in cents.
+
+    Attributes:
+        low, high: Its ends.
+        ends: What stands below them.
+        marks: Prices to mark, each with its words and the letter of its seat.
+    """
+
+    low: int
+    high: int
+    ends: Sequence[str]
+    marks: Sequence[Sequence[Any]] = ()
+
+
 class PriceInput(FieldInput):
-    """A price in dollars to type or to step to. `read` turns what was typed into cents (None: no price), `start` says
-    from which price a step goes as long as none stands there."""
+    """A price in dollars to type, to step to or to slide to.
+
+    `read` turns what was typed into cents (None: no price), `start` says from which price a step goes as long as none
+    stands there, `zone` what the slider spans.
+    """
 
     @override
     def build(self, table: Table) -> None:
         self.read: Callable[[str], int | None] = read_dollars
         self.start: Callable[[], int] = lambda: self.field.least
+        self.zone: Callable[[], Zone] = self._all_prices
         steps = [[text, by, table_texts["price_steps"][name]] for text, by, name in _STEPS]
         self.widget = styled(PriceField(description=self.label, steps=steps), "nl-price")
         table.on_change(self.widget, self._changed)
@@ -233,6 +252,11 @@ class PriceInput(FieldInput):
         low, high = cents_to_dollars(field.least), cents_to_dollars(field.most)
         self.widget.placeholder = table_texts.PRICE_RANGE.format(low=low, high=high)
         self.widget.min, self.widget.max, self.widget.base = field.least, field.most, self.start()
+        self.widget.zone = [list(part) if isinstance(part, Sequence) else part for part in self.zone()]
+
+    def _all_prices(self) -> Zone:
+        low, high = self.field.least, self.field.most
+        return Zone(low, high, [format_money(low), format_money(high)])
 
 
 def read_dollars(text: str) -> int | None:

@@ -10,19 +10,18 @@ from msgspec import UNSET
 from typing_extensions import override
 
 from negolab.formatting import format_number
-from negolab.game import Seat, other
+from negolab.game import other
 from negolab.games.agenda.moves import made, offer_field, option_number, option_value
 from negolab.games.agenda.reading import reads_as_token
 from negolab.games.agenda.rules import Agenda
 from negolab.games.agenda.state import Agreement, Response, Seen, seen_by_author, worth
 from negolab.games.agenda.words import WORDS
 from negolab.studies.texts import table_texts
-from negolab_widgets import charts, html
+from negolab_widgets import html
 from negolab_widgets.html import element
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.agenda import view
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, row, set_visible, styled
-from negolab_widgets.tables.conversation import render_conversation
+from negolab_widgets.tables.controls import ReplyBox, Table, column, row, set_visible, styled
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import Beside, CountInput, GroupInput
 
@@ -102,15 +101,13 @@ class AgendaTable(Table, view=view):
 
     @override
     def build(self) -> None:
-        self._ending, self._talk, self._points = w.HTML(), w.HTML(), w.HTML()
-        brief = [w.HTML(view.render_brief(self.game, self.seen))] if self.seen.private.brief else []
+        self._ending, self._points = w.HTML(), w.HTML()
+        brief, _ = view.known(self.game, self.seen)
         self._build_answer()
         self._build_offer()
-        self._chart, self._drawn = charts.Chart(height=260), 0
-        self._course = framed(w.HTML(element("h2", WORDS.COURSE)), self._chart)
         self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
         self._typing = self.typed(self._typed.widget)
-        self.past.children = [*brief, self._course, self._talk]
+        self.past.children = [*([w.HTML(brief)] if brief else []), self.course, self.said]
         self.composer.children = [self._ending, self._offering, self._points]
 
     def _build_answer(self) -> None:
@@ -138,9 +135,6 @@ class AgendaTable(Table, view=view):
     def draw(self) -> None:
         over = self.seen.public.end is not None
         self._ending.value = self._ending_markup()
-        self._talk.value = html.panel(
-            table_texts.SAID, render_conversation(view.conversation_entries(self.game, self.seen), whole=over)
-        )
         self._points.value = view.render_points(self.game, self.seen) if over else ""
         for part in (self._ending, self._points):
             set_visible(part, over)
@@ -153,7 +147,7 @@ class AgendaTable(Table, view=view):
     def _ending_markup(self) -> html.Markup:
         """Render how the match ended, with the reply that lost it."""
         lost = self.render_lost(self.seen.public.loser)
-        return element("div", view.render_ending(self.game, self.seen), lost, cls="nl-stack")
+        return element("div", view.ending(self.game, self.seen), lost, cls="nl-stack")
 
     def _draw_answer(self) -> None:
         seen = self.seen
@@ -187,25 +181,6 @@ class AgendaTable(Table, view=view):
         set_visible(self.speak, not silent)
         self.offer.description = WORDS.REJECT_AND_MAKE if incoming else WORDS.MAKE
         self.compose = "" if last else WORDS.COUNTEROFFER if incoming else table_texts.MAKE_AN_OFFER
-
-    @override
-    def draw_figure(self) -> None:
-        """Redraw only after another offer or the end."""
-        public, own = self.seen.public, self.seen.private
-        made = [(n, e.seat, e.offer) for n, e in enumerate(public.messages, 1) if e.offer is not None]
-        set_visible(self._course, bool(made))
-        state = len(made) + (public.end is not None) * (self.game.turns + 1)
-        if state == self._drawn or not made:
-            return
-        self._drawn = state
-        names: dict[Seat, str] = {self.seat: WORDS.YOUR_OFFERS, other(self.seat): WORDS.THEIR_OFFERS}
-        figure = charts.worths(
-            [(number, seat, worth(own.points, offer)) for number, seat, offer in made],
-            names=names,
-            lines={WORDS.NO_DEAL_LINE: own.reservation},
-            deal=public.end == "agreed",
-        )
-        self._chart.show(figure)
 
     @override
     def clear_input(self) -> None:

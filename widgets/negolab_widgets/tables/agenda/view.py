@@ -14,8 +14,9 @@ from negolab.games.agenda.state import Agreement, Entry, Seen, seen_by_author, w
 from negolab.games.agenda.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
+from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, person_name, render_pay
 
 MAX_LISTED = 12
@@ -35,16 +36,9 @@ def clock(game: Agenda, seen: Seen) -> str:
     return WORDS.AT.format(number=written + 1, turns=game.turns, left=own)
 
 
-def render(game: Agenda, seen: Seen) -> Markup:
-    standing = html.panel(standing_title(game, seen), render_standing(game, seen)) if seen.public.end is None else ""
-    parts = [
-        render_ending(game, seen),
-        render_brief(game, seen),
-        standing,
-        render_points(game, seen),
-        html.panel(table_texts.SAID, render_conversation(conversation_entries(game, seen), whole=True)),
-    ]
-    return element("div", *filter(None, parts), cls="nl-stack")
+def known(game: Agenda, seen: Seen) -> list[object]:
+    brief = element("div", seen.private.brief, cls="nl-said") if seen.private.brief else ""
+    return [brief and html.panel(role(game, seen.seat), brief), render_points(game, seen)]
 
 
 # Numbers.
@@ -84,13 +78,6 @@ def facts(game: Agenda, seen: Seen) -> list[tuple[str, object]]:
         (WORDS["facts"]["best"], format_points(best_points(seen))),
     ]
     return [*rows, (WORDS["facts"]["discount"], str(game.discount))] if has_discount(game) else rows
-
-
-def render_brief(game: Agenda, seen: Seen) -> Markup:
-    """Render the seat's role, its brief, and what it has without a deal."""
-    title = WORDS.BRIEF.format(title=game.title, role=role(game, seen.seat))
-    brief = element("div", seen.private.brief, cls="nl-said") if seen.private.brief else ""
-    return html.panel(title, brief, html.pairs(facts(game, seen)), cls="nl-agenda-brief")
 
 
 def importance_text(game: Agenda, seen: Seen, at: int) -> str:
@@ -233,15 +220,6 @@ def _other_name(game: Agenda, seen: Seen) -> str:
     return name[:1].upper() + name[1:]
 
 
-def render_standing(game: Agenda, seen: Seen) -> Markup:
-    """Render the offer that stands and what it pays the seat."""
-    standing = seen.public.standing
-    if standing is None:
-        return element("div", _silence_text(seen), cls="nl-soft")
-    worth_now = render_worth(game, seen, standing, len(seen.public.messages))
-    return html.join([worth_now, render_terms(game, seen, standing)])
-
-
 def _silence_text(seen: Seen) -> str:
     if not seen.public.messages:
         return WORDS.NOBODY_YET
@@ -309,7 +287,7 @@ def _capitalised(text: str) -> str:
 # How it ended.
 
 
-def render_ending(game: Agenda, seen: Seen) -> Markup:
+def ending(game: Agenda, seen: Seen) -> Markup:
     """Render how the match ended; empty while it runs."""
     public = seen.public
     if public.end is None:
@@ -341,9 +319,20 @@ def _ending_text(game: Agenda, seen: Seen) -> str:
 # What was said.
 
 
-def conversation_entries(game: Agenda, seen: Seen) -> list[ConversationEntry]:
+def talk(game: Agenda, seen: Seen) -> list[ConversationEntry]:
     """List the messages and what each of them did."""
     return [_conversation_entry(game, seen, entry) for entry in seen.public.messages]
+
+
+def timeline(game: Agenda, seen: Seen) -> Timeline | None:
+    """Return the points of both sides' offers for the seat, over the messages."""
+    public, own = seen.public, seen.private
+    made = [(n, e.seat, worth(own.points, e.offer)) for n, e in enumerate(public.messages, 1) if e.offer is not None]
+    lines: dict[str, float] = {WORDS["facts"]["no_deal"]: own.reservation, WORDS["facts"]["best"]: best_points(seen)}
+    now = table_texts.DEAL if public.end == "agreed" else "{amount}" if public.standing is None else table_texts.STANDS
+    theirs = _other_name(game, seen)
+    line = Timeline(seen.seat, WORDS.COURSE, made, table_texts.MESSAGE, lines, format_number, now=now, theirs=theirs)
+    return line if made else None
 
 
 def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:

@@ -11,14 +11,13 @@ from negolab.game import Invalid
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.state import Names, Seen
 from negolab.games.balloon.words import WORDS
-from negolab.studies.texts import refusal_text, table_texts
+from negolab.studies.texts import refusal_text
 from negolab_widgets import html
 from negolab_widgets.html import element
 from negolab_widgets.tables.balloon import view
 from negolab_widgets.tables.balloon.checklist import Checklist
 from negolab_widgets.tables.balloon.view import (
     ProposalList,
-    conversation_entries,
     count_items,
     render_value_bars,
     set_value,
@@ -30,7 +29,6 @@ from negolab_widgets.tables.controls import (
     row,
     set_visible,
 )
-from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, UNSET, name_accept, set_class
 
 SEARCH_THRESHOLD = 24
@@ -50,7 +48,6 @@ class BalloonTable(Table, view=view):
         self.proposals = ProposalList(self, agree=self._agree, start=self._start, changed=self._redraw)
         self.message = MessageEditor(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
         self._typed, self._patience = ReplyBox(self, check=self._costs), w.HTML()
-        self._talk = w.HTML()
         clear = self.button(WORDS.UNTICK, lambda: self._start(frozenset()), cls="nl-link")
         title = row(w.HTML(element("h2", WORDS.COMPOSE)), clear, cls="nl-title-row")
         self._choosing = column(title, self._sums, self._finder(), self.checklist, cls="nl-filling")
@@ -58,7 +55,7 @@ class BalloonTable(Table, view=view):
         self.actions.children = [self.accept, *self.message.buttons]
         self._offering = column(self._choosing, self.message.widget, cls=COMPOSE)
         self._typing = self.typed(self._patience, self._typed.widget)
-        self.past.children = [self._talk, self.proposals.widget]
+        self.past.children = [self.course, self.said, self.proposals.widget]
         self.composer.children = [self._ending, self._offering, self._pictured]
 
     def _new_checklist(self) -> Checklist:
@@ -93,7 +90,7 @@ class BalloonTable(Table, view=view):
     @override
     def draw(self) -> None:
         over = self.seen.public.end is not None
-        self._ending.value = html.join([view.render_ending(self.seen), self.render_lost(self.seen.public.ended_by)])
+        self._ending.value = html.join([view.ending(self.game, self.seen), self.render_lost(self.seen.public.ended_by)])
         self._pictured.value = view.render_items_table(self.seen) if over else ""
         for part in (self._offering, self.proposals.widget, self._typing):
             set_visible(part, not over)
@@ -105,9 +102,6 @@ class BalloonTable(Table, view=view):
         self._draw_answer()
         self._typed.draw(asked=self.asked)
         self._patience.value = _patience_text(self.seen.private.patience)
-        self._talk.value = html.panel(
-            table_texts.SAID, render_conversation(conversation_entries(self.game, self.seen), whole=over)
-        )
         self._redraw()
 
     def _draw_answer(self) -> None:

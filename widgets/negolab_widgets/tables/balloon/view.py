@@ -19,9 +19,10 @@ from negolab.games.balloon.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab.theory.frontier import best_set
 from negolab_widgets import html
+from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import Table, column, framed, row, set_visible, styled
-from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry, render_conversation
+from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, render_pay
 
 
@@ -104,12 +105,26 @@ def count_items(count: int) -> str:
     return WORDS.ITEM_1 if count == 1 else WORDS.ITEMS.format(count=count)
 
 
-def conversation_entries(game: Balloon, seen: Seen) -> list[ConversationEntry]:
+def talk(game: Balloon, seen: Seen) -> list[ConversationEntry]:
     """List one entry per message, the latest ones in full."""
     messages = seen.public.messages
     early = max(0, len(messages) - MAX_ENTRIES)
     # The early ones are only counted, so they need not be read.
     return [ConversationEntry("", "")] * early + [_entry(game, seen, message) for message in messages[early:]]
+
+
+def timeline(game: Balloon, seen: Seen) -> Timeline | None:
+    """Return the worth of both sides' latest proposals for the seat, in percent of its best set."""
+    rows: list[tuple[int, Seat, float]] = []
+    first = max(0, len(seen.public.messages) - MAX_ENTRIES)
+    for number, message in enumerate(seen.public.messages[first:], first + 1):
+        made = game.reader.read_delivered(message.text).propose if message.accepted else ()
+        sums = [set_value(seen, names) for names in made]
+        paid = ((0 if each.over else 100 * each.points / each.best) for each in sums if each.best)
+        rows += [(number, message.seat, share) for share in paid]
+    lines = {WORDS["facts"]["best"]: 100.0}
+    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.MESSAGE, lines, "{:.0f}%".format, tick="{}%")
+    return line if rows else None
 
 
 def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
@@ -165,12 +180,8 @@ def clock(game: Balloon, seen: Seen) -> str:
     return at if most is None else WORDS.EMPTY.format(at=at, count=public.empty, most=most)
 
 
-def render(game: Balloon, seen: Seen) -> Markup:
-    parts = [render_ending(seen), render_items_table(seen), render_standing(seen)]
-    said = html.panel(
-        table_texts.SAID, render_conversation(conversation_entries(game, seen), whole=seen.public.end is not None)
-    )
-    return element("div", *filter(None, parts), said, cls="nl-stack")
+def known(game: Balloon, seen: Seen) -> list[object]:
+    return [render_items_table(seen), render_standing(seen)]
 
 
 def rules(game: Balloon, seen: Seen) -> list[str]:
@@ -232,7 +243,7 @@ def _last_message(game: Balloon, seen: Seen, message: Message) -> str:
     return f"{who} {did}. {told}".strip() if did else told
 
 
-def render_ending(seen: Seen) -> Markup:
+def ending(game: Balloon, seen: Seen) -> Markup:
     """Render what was agreed, or why nothing was; empty while the match runs."""
     public = seen.public
     if public.end is None:

@@ -7,19 +7,18 @@ from msgspec import UNSET
 from typing_extensions import override
 
 from negolab.formatting import format_money
-from negolab.game import ANY_LENGTH, SEATS, Seat
+from negolab.game import ANY_LENGTH
 from negolab.games.bargaining.moves import offer_move
 from negolab.games.bargaining.reading import MAX_MESSAGE, without_decimal_comma
 from negolab.games.bargaining.rules import Bargaining
 from negolab.games.bargaining.state import Accept, Offer, Reject, reservation_value
 from negolab.games.bargaining.words import WORDS
 from negolab.studies.texts import table_texts
-from negolab_widgets import charts
-from negolab_widgets.html import element
+from negolab_widgets.html import element, join
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.bargaining import view
-from negolab_widgets.tables.bargaining.view import known_reservation_value, render_deal_value, role_name
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible, styled
+from negolab_widgets.tables.bargaining.view import render_deal_value
+from negolab_widgets.tables.controls import ReplyBox, Table, column, set_visible, styled
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import PriceInput
 
@@ -31,17 +30,13 @@ class BargainingTable(Table, view=view):
 
     @override
     def build(self) -> None:
-        self._ending, self._messages, self._table = w.HTML(), w.HTML(), w.HTML()
+        self._ending = w.HTML()
         self._build_answer()
         self._build_offer()
-        self._chart = charts.Chart(height=260)
-        self._drawn: object = None
-        self._course = framed(w.HTML(element("h2", WORDS.ALL_OFFERS)), self._chart, self._table)
         self._typed = ReplyBox(self, text=WORDS.TYPE_ANSWER, send=WORDS.SEND_ANSWER, primary=False)
         self._due = w.HTML()
         self._typing = self.typed(self._due, self._typed.widget)
-        self._read, self._filled = 0, frozenset[int]()
-        self.past.children = [self._course, self._messages]
+        self._read = 0
         self.composer.children = [self._ending, self._offering]
 
     def _build_answer(self) -> None:
@@ -53,6 +48,7 @@ class BargainingTable(Table, view=view):
     def _build_offer(self) -> None:
         fields = offer_move(self.game, self.seen, ANY_LENGTH).fields
         self.price = PriceInput(self, "price", next(iter(fields.values())), self._priced)
+        self.price.zone = lambda: view.price_zone(self.seen, self.price.field.least, self.price.field.most)
         self.price.read, self.price.start, self._sum = self._read_price, self._first_price, styled(w.HTML(), "nl-sum")
         self.words = self.message_box(WORDS.MESSAGE_HINT.format(most=MAX_MESSAGE), WORDS.MESSAGE)
         set_visible(self.words, "message" in fields)
@@ -67,14 +63,11 @@ class BargainingTable(Table, view=view):
     def draw(self) -> None:
         public = self.seen.public
         self._see_filled()
-        self._ending.value = view.render_ending(self.seen, unread=self.rejection is not None)
-        self._messages.value = view.render_messages(self.game, self.seen)
-        set_visible(self._messages, bool(self._messages.value))
+        self._ending.value = view.ending(self.game, self.seen, unread=self.rejection is not None)
         set_visible(self._ending, public.over)
         set_visible(self._typing, not public.over)
         self._draw_answer()
         self._draw_offer()
-        self._table.value = view.render_offers(self.seen, self._filled)
         self._typed.draw(asked=self.asked)
         self._due.value = element("div", self._last_try(), cls="nl-due")
         set_visible(self._due, bool(self._last_try()))
@@ -83,9 +76,8 @@ class BargainingTable(Table, view=view):
         """Note own offers that the game made in place of an answer which could not be read."""
         offers = self.seen.public.offers
         new, self._read = offers[self._read :], len(offers)
-        for number, seat, cents in new:
+        for _, seat, cents in new:
             if self.rejection is not None and seat == self.seat:
-                self._filled |= {number}
                 self.refuse(view.filled_offer_text(cents))
 
     def _last_try(self) -> str:
@@ -124,31 +116,6 @@ class BargainingTable(Table, view=view):
         self._priced()
 
     @override
-    def draw_figure(self) -> None:
-        """Redraw only after another offer or the end."""
-        public = self.seen.public
-        if self._drawn == (public.offers, public.status):
-            return
-        self._drawn = (public.offers, public.status)
-        known = (
-            (view.reservation_value_name(self.seen, seat), known_reservation_value(self.seen, seat)) for seat in SEATS
-        )
-        figure = charts.offers(
-            public.offers,
-            lines={word: number for word, number in known if number is not None},
-            rounds=public.terms.rounds,
-            deal=public.price is not None,
-            names={
-                seat: (WORDS.ROLE_YOU if seat == self.seat else "{role}").format(role=role_name(seat)) for seat in SEATS
-            },
-        )
-        self._chart.show(figure)
-
-    def _name(self, seat: Seat) -> str:
-        name = role_name(seat)
-        return WORDS.ROLE_YOU.format(role=name) if seat == self.seat else name
-
-    @override
     def clear_input(self) -> None:
         self._typed.clear()
         self.price.put(UNSET)
@@ -170,7 +137,8 @@ class BargainingTable(Table, view=view):
         """Show what a deal at the price in the field would pay."""
         cents, typed = self.price.value, self.price.widget.value.strip()
         if cents is not UNSET:
-            pays: object = render_deal_value(self.seen, cents, len(self.seen.public.offers) + 1)
+            number = len(self.seen.public.offers) + 1
+            pays: object = join(render(self.seen, cents, number) for render in (view.render_shares, render_deal_value))
         else:
             pays = element("div", self._fault(), cls="nl-due") if typed else element("div", WORDS.ENTER, cls="nl-soft")
         self._sum.value = element("div", pays, cls="nl-priced")

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from negolab.formatting import format_money
-from negolab.game import Seat, other
+from negolab.game import SEATS, Seat, other
 from negolab.games.bargaining.rules import Bargaining
-from negolab.games.bargaining.state import Seen, Told, history
+from negolab.games.bargaining.state import Seen, Told
 from negolab.games.bargaining.words import WORDS
 from negolab.money import discounted
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
+from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, render_pay
+from negolab_widgets.tables.inputs import Zone
 
 
 def known_reservation_value(seen: Seen, seat: Seat) -> int | None:
@@ -100,19 +102,14 @@ def proposer_in_round(seen: Seen, number: int) -> Seat:
     return first if number % 2 else other(first)
 
 
-def render(game: Bargaining, seen: Seen) -> Markup:
-    top = (
-        render_ending(seen) if seen.public.over else html.panel(standing_offer_title(seen), render_standing_offer(seen))
-    )
-    parts = [top, html.panel(table_texts.WHAT_YOU_KNOW, html.pairs(facts(game, seen))), offer_panel(seen)]
-    parts.append(render_messages(game, seen))
-    return element("div", *filter(None, parts), cls="nl-stack")
+def known(game: Bargaining, seen: Seen) -> list[object]:
+    return []
 
 
 def facts(game: Bargaining, seen: Seen) -> list[tuple[str, object]]:
     """Return the seat's own number, what it was told of the other's, and what it has without a deal."""
     terms, away = seen.public.terms, other(seen.seat)
-    told, exact = (terms.seller_told, seen.public.value) if seen.seat == "A" else (terms.buyer_told, seen.public.cost)
+    told, exact = known_facts(seen)
     without = WORDS.KEPT.format(amount=format_money(no_deal_payoff(seen)), item=game.item)
     rows: list[tuple[str, object]] = [
         (reservation_value_name(seen, seen.seat), format_money(known_reservation_value(seen, seen.seat) or 0)),
@@ -125,6 +122,12 @@ def facts(game: Bargaining, seen: Seen) -> list[tuple[str, object]]:
         factors = {"own": f"{discounts[seen.seat]:g}", "theirs": f"{discounts[away]:g}"}
         rows.append((WORDS.DISCOUNTING, words.format(**factors)))
     return rows
+
+
+def known_facts(seen: Seen) -> tuple[Told, int | None]:
+    """Return what the seat was told of the other's number, and that number where it knows it."""
+    public = seen.public
+    return (public.terms.seller_told, public.value) if seen.seat == "A" else (public.terms.buyer_told, public.cost)
 
 
 def describe_told(facts: Told, exact: int | None) -> str:
@@ -186,7 +189,8 @@ def decision(game: Bargaining, seen: Seen) -> Decision:
     """Return the standing offer, what a deal at it pays, and the other's last offer where the own one stands."""
     offers, away = seen.public.offers, other(seen.seat).lower()
     if not offers:
-        return Decision(standing_offer_title(seen))
+        opens = proposer_in_round(seen, 1)
+        return Decision(WORDS.YOU_OPEN if opens == seen.seat else WORDS["opens"][opens.lower()])
     number, seat, cents = offers[-1]
     pays = render_deal_value(seen, cents, number)
     before = [price for _, by, price in offers if by != seen.seat]
@@ -208,36 +212,28 @@ def standing_gain(seen: Seen) -> float:
     return own - no_deal_payoff(seen)
 
 
-def standing_offer_title(seen: Seen) -> str:
-    public = seen.public
-    if not public.offers:
-        opens = proposer_in_round(seen, 1)
-        return WORDS.YOU_OPEN if opens == seen.seat else WORDS["opens"][opens.lower()]
-    number, seat, _ = public.offers[-1]
-    if seat == seen.seat:
-        return WORDS.YOURS_WAITS.format(round=number)
-    return (WORDS["final_in"] if public.last_response else WORDS["offers_in"])[seat.lower()].format(round=number)
+def price_zone(seen: Seen, least: int, most: int) -> Zone:
+    """Return the prices that can suit both as far as this seat was told: between both numbers, else all of them."""
+    own, away = known_reservation_value(seen, seen.seat), other(seen.seat)
+    told, exact = known_facts(seen)
+    sure = told[0] in ("exact", "range", "verified", "set")
+    known = [cents for cents in (own, exact, *(told[1:] if sure else ())) if isinstance(cents, int)]
+    ends = (max(least, min(known)), min(most, max(known))) if sure else (least, most)
+    names = {number: reservation_value_name(seen, seat) for seat, number in ((seen.seat, own), (away, exact))}
+    low, high = ends if ends[0] < ends[1] else (least, most)
+    last = {seat: cents for _, seat, cents in seen.public.offers}
+    words = {seen.seat: WORDS.YOUR_LAST, away: WORDS["their_offer"][away.lower()]}
+    marks = [[cents, f"{words[seat]} {format_money(cents)}", seat.lower()] for seat, cents in last.items()]
+    return Zone(low, high, [f"{names.get(end, '')} {format_money(end)}".strip() for end in (low, high)], marks)
 
 
-def render_standing_offer(seen: Seen) -> Markup:
-    """Render the price of the standing offer and what a deal at it would pay."""
-    public = seen.public
-    if not public.offers:
-        return element("div", WORDS.NONE_STANDS, cls="nl-soft")
-    number, seat, cents = public.offers[-1]
-    final = public.last_response and seat != seen.seat
-    due = WORDS.NONE_LEFT if final else ""
-    return html.join(
-        [
-            element(
-                "div",
-                element("div", format_money(cents), cls="nl-big"),
-                render_deal_value(seen, cents, number),
-                cls="nl-stands",
-            ),
-            element("div", due, cls="nl-due") if due else "",
-        ]
-    )
+def render_shares(seen: Seen, cents: int, number: int) -> Markup:
+    """Render as one bar who gains how much at a price; empty where somebody loses or the other's number is unknown."""
+    gains = {seat: deal_payoff(seen, seat, cents, number) or 0 for seat in SEATS}
+    names = {seen.seat: WORDS.YOU, other(seen.seat): role_name(other(seen.seat))}
+    words = {seat: f"{names[seat].capitalize()} {format_money(gain)}" for seat, gain in gains.items()}
+    bar = (element("span", words[s], cls=f"nl-share-{s.lower()}", style=f"flex: {gains[s]:g}") for s in SEATS)
+    return element("div", *bar, cls="nl-shares", aria_hidden="true") if min(gains.values()) > 0 else Markup()
 
 
 def is_last_offer(seen: Seen) -> bool:
@@ -246,7 +242,7 @@ def is_last_offer(seen: Seen) -> bool:
     return not public.over and len(public.offers) == public.terms.rounds - 1
 
 
-def render_ending(seen: Seen, *, unread: bool = False) -> Markup:
+def ending(game: Bargaining, seen: Seen, *, unread: bool = False) -> Markup:
     """Render the deal and what it pays, or why there is none; empty while the match runs.
 
     `unread` says that this seat's last answer could not be read.
@@ -292,42 +288,37 @@ def filled_offer_text(cents: int) -> str:
 # All offers, and what was said.
 
 
-def render_offers(seen: Seen, stand_ins: Collection[int] = ()) -> Markup:
-    """Render every offer with what a deal at it would have paid, the deal in bold.
-
-    `stand_ins` are the rounds in which an answer of this seat could not be read.
-    """
-    rows, notes = [], []
-    for (number, seat, cents), row in zip(seen.public.offers, history(seen.public), strict=True):
-        own = deal_payoff(seen, seen.seat, cents, number)
-        who = WORDS.BY_FOR_YOU if number in stand_ins else WORDS.YOU if seat == seen.seat else role_name(seat)
-        if number in stand_ins:
-            what = WORDS.FILLED_IN.format(round=number, what=filled_offer_text(cents))
-            notes.append(element("div", what, cls="nl-due"))
-        became = row["outcome"]
-        cells = [str(number), who, format_money(cents), format_money(own or 0), WORDS["states"].get(became, "")]
-        rows.append([element("b", cell) for cell in cells] if became == "accepted" else cells)
-    if not rows:
-        return element("div", WORDS.NONE_MADE, cls="nl-soft")
-    return html.join([html.table(list(WORDS["head"].values()), rows, WORDS.ALL_OFFERS, cls="nl-offers"), *notes])
-
-
-def offer_panel(seen: Seen) -> Markup:
-    return html.panel(WORDS.ALL_OFFERS, render_offers(seen))
+def timeline(game: Bargaining, seen: Seen) -> Timeline | None:
+    """Return the prices over the rounds, and the numbers of both seats that this one was told."""
+    public = seen.public
+    known = ((reservation_value_name(seen, seat), known_reservation_value(seen, seat)) for seat in SEATS)
+    lines: dict[str, float] = {name: cents for name, cents in known if cents is not None}
+    line = Timeline(
+        seen.seat,
+        WORDS.ALL_OFFERS,
+        public.offers,
+        table_texts.ROUND,
+        lines,
+        format_money,
+        tick="${}",
+        scale=100,
+        last=public.terms.rounds,
+        now=table_texts.STANDS if public.price is None else table_texts.DEAL,
+        theirs=role_name(other(seen.seat)),
+    )
+    return line if public.offers else None
 
 
-def render_messages(game: Bargaining, seen: Seen) -> Markup:
-    """Render the messages beside the offers; empty where nobody may write any."""
-    terms = seen.public.terms
-    claimed = seller_claim(terms.buyer_told, game.item)
-    if terms.talk == "none" and claimed is None:
-        return Markup("")
+def talk(game: Bargaining, seen: Seen) -> list[ConversationEntry]:
+    """List the offers with what a deal at each pays, and the words that went along."""
+    claimed = seller_claim(seen.public.terms.buyer_told, game.item)
     entries = [] if claimed is None else [_conversation_entry(seen, "A", claimed, WORDS.BEFORE_ROUND_1)]
-    entries += [
-        _conversation_entry(seen, seat, text, WORDS.WITH_OFFER.format(round=number))
-        for number, seat, text in seen.public.messages
-    ]
-    return html.panel(WORDS.MESSAGES, render_conversation(entries, whole=seen.public.over))
+    said = {number: text for number, _, text in seen.public.messages}
+    for number, seat, cents in seen.public.offers:
+        pays = format_money(deal_payoff(seen, seen.seat, cents, number) or 0)
+        note = WORDS.OFFERED.format(amount=format_money(cents), pays=pays)
+        entries.append(_conversation_entry(seen, seat, said.get(number, ""), note))
+    return entries
 
 
 def seller_claim(told: Told, item: str) -> str | None:

@@ -13,11 +13,9 @@ from negolab.games.split.rules import Split
 from negolab.games.split.state import EndTalk, Message, Proposal, Seen, Units
 from negolab.games.split.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
-from negolab_widgets import charts, html
 from negolab_widgets.fields import Stepper
 from negolab_widgets.html import element
 from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible, styled
-from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import COMPOSE, SEND, UNSET, set_class
 from negolab_widgets.tables.split import view
 from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
@@ -186,12 +184,10 @@ class SplitTable(Table, view=view):
         self._build_past()
         self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
         self._typing = self.typed(self._typed.widget)
-        said = [self._chat] if self.game.messages_each else []
-        self.past.children = [self._standing, self._past, *said]
+        self.past.children = [self.course, self._standing, self._past, self.said]
         self.composer.children = [self._ending, self._waiting, self._asking, self.speech.widget]
 
     def _build_talk(self) -> None:
-        self._chat = w.HTML()
         self.speech = MessageEditor(self, self.game)
 
     def _build_ask(self) -> None:
@@ -203,10 +199,8 @@ class SplitTable(Table, view=view):
         self.actions.children = [self.ask, self.no_deal, *self.speech.buttons]
 
     def _build_past(self) -> None:
-        self._chart = charts.Chart(height=160 + 80 * len(self.game.items))
-        self._drawn = 0
         self._table = w.HTML()
-        self._past = framed(w.HTML(element("h2", WORDS.ROUNDS)), self._chart, self._table)
+        self._past = framed(w.HTML(element("h2", WORDS.ROUNDS)), self._table)
 
     @override
     def draw(self) -> None:
@@ -215,18 +209,18 @@ class SplitTable(Table, view=view):
         if public.round != self._round:
             self._round, self._filed = public.round, None
             self.share.clear()
-        self._ending.value = view.render_ending(self.seen)
+        self._ending.value = view.ending(self.game, self.seen)
         self._standing.value = view.render_points(self.game, self.seen)
         for part, visible in ((self._ending, over), (self._standing, bool(self.seen.public.history))):
             set_visible(part, visible)
         set_visible(self._typing, not over)
+        set_visible(self._past, bool(public.history))
+        self._table.value = view.render_rounds(self.game, self.seen)
         self._draw_talk(over)
         self._draw_ask(over)
         self._typed.draw(asked=self.asked)
 
     def _draw_talk(self, over: bool) -> None:
-        said = render_conversation(view.conversation_entries(self.seen), whole=self.seen.public.phase == "over")
-        self._chat.value = html.panel(view.chat_title(self.seen), said)
         self.speech.draw(asked=self.asked)
 
     def _draw_ask(self, over: bool) -> None:
@@ -255,16 +249,6 @@ class SplitTable(Table, view=view):
         if public.phase != "split" or self.asked:
             return None
         return PendingProposal(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
-
-    @override
-    def draw_figure(self) -> None:
-        """Redraw only after another round."""
-        history = self.seen.public.history
-        set_visible(self._past, bool(history))
-        if len(history) != self._drawn:
-            self._drawn = len(history)
-            self._table.value = view.render_rounds(self.game, self.seen)
-            self._chart.show(charts.rounds(history, [WORDS.item(item) for item in self.game.items]))
 
     @override
     def clear_input(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from negolab.game import Seat, other
+from negolab.game import SEATS, Seat, other
 from negolab.games.split.allocation import allocate, complement, points
 from negolab.games.split.prompt import format_decimal
 from negolab.games.split.rules import Split
@@ -13,8 +13,9 @@ from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Public, Seen,
 from negolab.games.split.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
+from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision
 
 
@@ -118,16 +119,10 @@ def messages_left(game: Split, seen: Seen) -> int:
     return game.quota - sent
 
 
-def render(game: Split, seen: Seen) -> Markup:
+def known(game: Split, seen: Seen) -> list[object]:
     own = PendingProposal(seen.private.ask) if _has_pending(seen) else None
-    parts = [render_ending(seen), render_stock(game, seen), render_pending(game, own), render_points(game, seen)]
-    said = (
-        html.panel(chat_title(seen), render_conversation(conversation_entries(seen), whole=seen.public.phase == "over"))
-        if game.messages_each
-        else ""
-    )
     past = html.panel(WORDS.ROUNDS, render_rounds(game, seen)) if seen.public.history else ""
-    return element("div", *filter(None, (*parts, said, past)), cls="nl-stack")
+    return [render_stock(game, seen), render_pending(game, own), render_points(game, seen), past]
 
 
 # What stands before the seat.
@@ -235,7 +230,7 @@ def render_pending(game: Split, own: PendingProposal | None) -> Markup:
 # What came of it.
 
 
-def render_ending(seen: Seen) -> Markup:
+def ending(game: Split, seen: Seen) -> Markup:
     """Render what was earned in all; empty while the match runs."""
     public = seen.public
     if public.phase != "over":
@@ -346,13 +341,23 @@ def _format_numbers(units: tuple[float, ...]) -> Markup:
 # What was said.
 
 
-def chat_title(seen: Seen) -> str:
-    return table_texts.SAID if seen.public.phase == "over" else WORDS.TALK_OF.format(round=seen.public.round)
+def timeline(game: Split, seen: Seen) -> Timeline | None:
+    """Return the points of the rounds, of the other where they are told."""
+    rows = [
+        (settled.round, seat, earned)
+        for settled in seen.public.history
+        for seat in SEATS
+        if (earned := _round_points(seen, settled, seat)) is not None
+    ]
+    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.ROUND, {}, format_decimal, last=game.rounds)
+    return line if rows else None
 
 
-def conversation_entries(seen: Seen) -> list[ConversationEntry]:
+def talk(game: Split, seen: Seen) -> list[ConversationEntry] | None:
     """List the messages of this round; of all rounds when the match is over."""
     public = seen.public
+    if not game.messages_each:
+        return None
     return [
         _conversation_entry(seen, sent, public)
         for sent in public.messages

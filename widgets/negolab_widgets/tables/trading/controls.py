@@ -13,7 +13,6 @@ from negolab.games.trading.offers import canonical_text
 from negolab.games.trading.state import NOTHING, Deal, Move, Private, Seen, covers, exchange, subtract
 from negolab.games.trading.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
-from negolab_widgets import html
 from negolab_widgets.fields import MAX_NUMBER, Stepper
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import (
@@ -25,7 +24,6 @@ from negolab_widgets.tables.controls import (
     set_visible,
     styled,
 )
-from negolab_widgets.tables.conversation import render_conversation
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, UNSET, name_accept, set_class
 from negolab_widgets.tables.trading import view
 from negolab_widgets.tables.trading.view import format_signed, render_change, trade_sentence, trade_value
@@ -145,7 +143,7 @@ class TradingTable(Table, view=view):
     def build(self) -> None:
         self._build_answer()
         self._build_offer()
-        self._after, self._talk, self._warning = w.HTML(), w.HTML(), w.HTML()
+        self._after, self._warning = w.HTML(), w.HTML()
         self._typed = ReplyBox(
             self,
             text=WORDS.TYPE_REPLY,
@@ -154,7 +152,6 @@ class TradingTable(Table, view=view):
         )
         self._typing = self.typed(self._warning, self._typed.widget)
         self._warning.value = element("p", _error_rule_text(self.game))
-        self.past.children = [self._talk]
         self.composer.children = [self._offering, self._after]
 
     def _build_answer(self) -> None:
@@ -185,12 +182,9 @@ class TradingTable(Table, view=view):
         over, own = self.seen.public.end is not None, self.seen.private
         incoming, last = self._incoming(), view.is_last(self.game, self.seen)
         lost = self.render_lost(self.seen.public.loser)
-        after = (view.render_gain(self.seen), lost, view.render_goods(own), view.render_trades(self.seen))
+        after = (view.ending(self.game, self.seen), lost, view.render_goods(own), view.render_trades(self.seen))
         self._after.value = element("div", *after, cls="nl-stack") if over else ""
         set_visible(self._after, over)
-        self._talk.value = html.panel(
-            table_texts.SAID, render_conversation(view.conversation_entries(self.seen), whole=over)
-        )
         for part in (self._offering, self._typing):
             set_visible(part, not over)
         self._draw_answer(incoming, last=last)

@@ -13,8 +13,9 @@ from negolab.games.trading.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
+from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
+from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision, pay_class
 
 
@@ -41,21 +42,26 @@ def is_last(game: Trading, seen: Seen) -> bool:
     return seen.public.to_move is not None and seen.public.turn == total_turns(game) - 1
 
 
-def render(game: Trading, seen: Seen) -> Markup:
-    return element(
-        "div",
-        render_gain(seen),
-        render_waiting(seen) if seen.public.end is None else "",
-        render_goods(seen.private),
-        render_trades(seen),
-        html.panel(
-            table_texts.SAID, render_conversation(conversation_entries(seen), whole=seen.public.end is not None)
-        ),
-        cls="nl-stack",
+def known(game: Trading, seen: Seen) -> list[object]:
+    return [render_goods(seen.private), render_trades(seen)]
+
+
+def ending(game: Trading, seen: Seen) -> Markup:
+    """Render the gain and how the match ended; empty while it runs."""
+    if seen.public.end is None:
+        return Markup()
+    own = seen.private
+    now, start = worth(own.holdings, own.values), worth(own.start, own.values)
+    return html.panel(
+        WORDS.GAIN,
+        element("div", format_signed(gain(own)), cls="nl-big"),
+        element("div", WORDS.WORTH_NOW.format(now=f"{now:,}", start=f"{start:,}"), cls="nl-soft"),
+        element("p", _how_it_ended(seen)),
+        cls="nl-standing-gain",
     )
 
 
-def format_signed(number: int) -> str:
+def format_signed(number: float) -> str:
     """Format a gain with its sign, a loss with a real minus."""
     return f"{'+' if number > 0 else ''}{format_number(number)}"
 
@@ -78,20 +84,6 @@ def render_change(number: int, text: str) -> Markup:
     """
     cls = pay_class(min(number, 0))
     return element("span", html.fill(text, amount=element("b", format_signed(number))), cls=cls)
-
-
-def render_gain(seen: Seen) -> Markup:
-    """Render the seat's gain so far, or at the end."""
-    own, over = seen.private, seen.public.end is not None
-    now, start = worth(own.holdings, own.values), worth(own.start, own.values)
-    how = element("p", _how_it_ended(seen)) if over else ""
-    return html.panel(
-        WORDS.GAIN if over else WORDS.GAIN_SO_FAR,
-        element("div", format_signed(gain(own)), cls="nl-big"),
-        element("div", WORDS.WORTH_NOW.format(now=f"{now:,}", start=f"{start:,}"), cls="nl-soft"),
-        how,
-        cls="nl-standing-gain",
-    )
 
 
 def _how_it_ended(seen: Seen) -> str:
@@ -118,22 +110,6 @@ def give_and_get(offer: Offer, seat: Seat) -> tuple[Goods, Goods]:
 def trade_value(own: Private, give: Goods, get: Goods) -> int:
     """Return the value of a trade at the seat's own values."""
     return worth(subtract(get, give), own.values)
-
-
-def render_trade(own: Private, give: Goods, get: Goods) -> Markup:
-    """Render a trade from the seat's side, with the value of each half."""
-    rows = ((WORDS.YOU_GET, get), (WORDS.YOU_GIVE, give))
-    drawn = (
-        element(
-            "div",
-            element("dt", word),
-            element(
-                "dd", list_goods(goods), element("span", WORDS.WORTH.format(worth=f"{worth(goods, own.values):,}"))
-            ),
-        )
-        for word, goods in rows
-    )
-    return element("dl", *drawn, cls="nl-swap")
 
 
 def trade_sentence(own: Private, give: Goods, get: Goods) -> str:
@@ -190,30 +166,6 @@ def _caution(game: Trading, seen: Seen) -> str:
     return " ".join(filter(None, (no_trade, "" if is_last(game, seen) else WORDS.GOES_ON)))
 
 
-def render_waiting(seen: Seen) -> Markup:
-    """Render the waiting offer and its value to this seat."""
-    offer = seen.public.waiting
-    if offer is None:
-        return html.panel(WORDS.WAITING, element("div", WORDS.NONE_WAITING, cls="nl-soft"))
-    return html.panel(waiting_title(seen), *waiting_parts(seen, offer))
-
-
-def waiting_title(seen: Seen) -> str:
-    offer = seen.public.waiting
-    if offer is None:
-        return WORDS.NONE_WAITING_TITLE
-    return WORDS.YOURS_WAITS_TITLE if offer.by == seen.seat else WORDS.OFFERS_TITLE.format(seat=offer.by)
-
-
-def waiting_parts(seen: Seen, offer: Offer) -> tuple[Markup, ...]:
-    own = seen.private
-    give, get = give_and_get(offer, seen.seat)
-    held = _missing_goods(own.holdings, give) if offer.by != seen.seat else ""
-    if held:
-        return render_trade(own, give, get), element("div", WORDS.CANNOT_ACCEPT.format(goods=held), cls="nl-due")
-    return render_trade(own, give, get), element("div", render_change(trade_value(own, give, get), WORDS.CHANGE))
-
-
 def _missing_goods(holdings: Goods, wanted: Goods) -> str:
     """Say what is held of the goods of which there are not enough."""
     short = [
@@ -251,7 +203,17 @@ def render_trades(seen: Seen) -> Markup:
     return html.panel(WORDS.TRADES, html.table(head, rows, WORDS.TRADES, cls="nl-trades")) if rows else Markup("")
 
 
-def conversation_entries(seen: Seen) -> list[ConversationEntry]:
+def timeline(game: Trading, seen: Seen) -> Timeline | None:
+    """Return what both sides' offers would change for the seat, over the turns."""
+    said = enumerate(seen.public.messages, 1)
+    made = [(turn, entry.seat, offer_value(seen, entry.offer)) for turn, entry in said if entry.offer is not None]
+    now = "{amount}" if seen.public.waiting is None else table_texts.STANDS
+    lines = {WORDS.NO_TRADE_LINE: 0.0}
+    line = Timeline(seen.seat, WORDS.COURSE, made, table_texts.TURN, lines, format_signed, now=now)
+    return line if made else None
+
+
+def talk(game: Trading, seen: Seen) -> list[ConversationEntry]:
     """List the messages and what each of them did."""
     return [_conversation_entry(seen, entry) for entry in seen.public.messages]
 
