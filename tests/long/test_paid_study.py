@@ -16,7 +16,7 @@ from negolab.studies.database import Database
 from negolab.studies.export import export
 from negolab.studies.study_file import read_study
 from negolab.studies.trial.browsers import invite_links, open_browser
-from tests.conftest import free_port, needs, running
+from tests.conftest import SLOW, free_port, needs, running
 from tests.support import recompute_payments
 from tests.support.bots import Reader
 from tests.support.crowd import KEYS, BrowserParticipant
@@ -24,7 +24,9 @@ from tests.support.endpoints import Server, running_endpoint
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser]
 
-PEOPLE, BROWSERS = 30, 3
+PEOPLE, BROWSERS = 30 if SLOW else 20, 3
+PATIENCE = 900
+"""Seconds after which somebody who has no code counts as held, on a busy machine too."""
 OUTAGE = (10, 40.0)
 """Calls after which the endpoint goes away, and for how many seconds."""
 ANSWERS = {
@@ -108,9 +110,10 @@ async def visit(link: str, rng: random.Random) -> str:
     await asyncio.sleep(rng.uniform(0, 10))
     await bot.arrive()
     try:
-        code = await asyncio.wait_for(bot.play(lambda: rng.uniform(0.6, 2)), 400)
+        code = await asyncio.wait_for(bot.play(lambda: rng.uniform(0.6, 2)), PATIENCE)
     except TimeoutError:
-        code = f"no code after {bot.reloads} reloads; {bot.buttons()}; {bot.words()[-1500:]}"
+        said = f"{len(bot.seen)} of {len(bot.sent)} messages, the last {time.monotonic() - bot.spoke:.0f} s ago"
+        code = f"no code: {said}, {bot.reloads} reloads; {bot.buttons()}; {bot.words()}"
     await bot.close()
     return code
 
@@ -121,7 +124,7 @@ class BrowserReader(BrowserParticipant):
     async def go(self) -> str:
         """Go from the link to the code, pressing what leads on."""
         await self.come()
-        end = time.monotonic() + 400
+        end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             if await self.page.locator(".nl-code").count():
                 return str(await self.page.locator(".nl-code").inner_text())
@@ -163,12 +166,12 @@ async def visit_all(ways: list[str], endpoint: Server) -> list[str]:
         away = asyncio.ensure_future(outage())
         bots = [visit(link, random.Random(i)) for i, link in enumerate(ways[BROWSERS:])]
         people = [BrowserReader(chrome, link, random.Random(link)) for link in ways[:BROWSERS]]
-        codes = await asyncio.wait_for(asyncio.gather(*(person.go() for person in people), *bots), 500)
+        codes = await asyncio.wait_for(asyncio.gather(*(person.go() for person in people), *bots), PATIENCE + 100)
         await away
     return codes
 
 
-def test_thirty_people_pass_a_paid_study_whose_model_fails_and_is_away(tmp_path: Path) -> None:
+def test_many_people_pass_a_paid_study_whose_model_fails_and_is_away(tmp_path: Path) -> None:
     needs("chromium", "chromium")
     file, db, port = tmp_path / "paid.toml", tmp_path / "paid.db", free_port()
     file.write_text(STUDY, "utf-8")

@@ -62,6 +62,8 @@ class Bot:
         self.sent: list[str] = []
         self.seen: list[str] = []
         """The sent messages that appeared in the log."""
+        self.spoke = 0.0
+        """When the last of them did."""
         self.reloads = 0
         self.kernel = ""
         self.queued = 0.0
@@ -265,6 +267,7 @@ class Bot:
         await self.press(send)
         await self.until(lambda: self.shows(text) or self.code(), 10)
         self.seen.append(text)
+        self.spoke = time.monotonic()
 
     def shows(self, text: str) -> bool:
         """Return True if the page shows a reply, by its first word: a table says tokens such as [Deny] in words."""
