@@ -151,8 +151,8 @@ def test_the_waiting_offer_stands_with_its_gain_and_can_be_accepted() -> None:
 def test_an_offer_can_be_denied_or_answered_with_another() -> None:
     for label, text in (
         ("Deny", "[Deny] Too dear."),
-        ("Deny theirs, then offer mine", "[Deny] [Offer: 3 Wheat -> 1 Brick] Too dear."),
-        ("Accept theirs, then offer mine", "[Accept] [Offer: 3 Wheat -> 1 Brick] Too dear."),
+        ("Deny, offer mine", "[Deny] [Offer: 3 Wheat -> 1 Brick] Too dear."),
+        ("Accept, offer mine", "[Accept] [Offer: 3 Wheat -> 1 Brick] Too dear."),
     ):
         seated, match = alone("B")
         reply_other(seated, match, "[Offer: 2 Brick -> 1 Ore]")
@@ -193,9 +193,9 @@ def test_goods_from_an_accepted_offer_can_be_offered_on() -> None:
     press(seated, "Message only")
     reply_other(seated, match, "[Offer: 5 Ore -> 6 Brick]")
     put(seated, give={"Ore": 7}, get={"Brick": 9})
-    press(seated, "Deny theirs, then offer mine")
+    press(seated, "Deny, offer mine")
     assert "You do not hold all that you would give." in seated._controls.notice.value
-    press(seated, "Accept theirs, then offer mine")
+    press(seated, "Accept, offer mine")
     assert replies(match)[-1] == "[Accept] [Offer: 7 Ore -> 9 Brick]"
 
 
@@ -303,7 +303,7 @@ def test_every_preset_is_played_by_controls_alone(preset: str, trade: bool) -> N
         # Beside an acceptance, an offer that repeats the accepted one quotes it.
         put(seated, give={"Wheat": 3 if seated is seats["A"] else 2}, get={"Wood": 1})
         answer = "Accept" if trade else "Deny"
-        more = f"{answer} theirs, then offer mine" if incoming else "Make this offer"
+        more = f"{answer}, offer mine" if incoming else "Make this offer"
         press(seated, more if shown(seated._controls.editor.goods) else answer)
     assert match.ended.end == ("AGREED" if trade else "NO_DEAL")
     assert not [event for event in match.events if isinstance(event, Rejected)]

@@ -57,7 +57,9 @@ class EndScreen(w.VBox):  # type: ignore[misc]
         around = surroundings(self._record)
         drawn = html.join([render_plane({"": made}, around, numbered=False), render_legend(around, moment=False)])
         heading = "What was paid after each round" if around.rounds else "What was possible"
-        return styled(w.HTML(html.panel(f"{heading}; you are {self._seat}", drawn)), "nl-possible")
+        role = table(self._record.game).role(self._record.game, self._seat)
+        you = f"{role} ({self._seat})" if role == person_name(role, self._seat) else self._seat
+        return styled(w.HTML(html.panel(f"{heading}; you are {you}", drawn)), "nl-possible")
 
     def _show_replay(self) -> None:
         from negolab_widgets.replay import Replay  # slow to import
