@@ -150,6 +150,8 @@ def choose_game_card(hand: Input, game: str) -> None:
         hand.reach(hand.page.locator(".nl-game input:checked"))
         while not card.is_checked():
             hand.page.keyboard.press("ArrowDown")
+    title = hand.page.locator(f".nl-game:has(input[value='{game}']) b").inner_text()
+    hand.page.locator(".nl-aim b", has_text=title.partition(" (")[0]).wait_for()
     hand.page.wait_for_timeout(400)
 
 

@@ -167,13 +167,13 @@ def test_another_seat_keeps_the_opponent_that_was_chosen_where_it_fits() -> None
 
 def test_the_seats_are_offered_by_what_the_game_calls_them() -> None:
     lobby = Lobby()
-    assert [label for label, _ in lobby._seat.options] == ["Seat A", "Seat B"]
+    assert [label for _, label, _ in lobby._seat.options] == ["Seat A", "Seat B"]
     lobby._seat.value = "B"
     lobby._preset.value = "hiring"
-    assert [label for label, _ in lobby._seat.options] == ["Candidate", "Recruiter"]
+    assert [label for _, label, _ in lobby._seat.options] == ["Candidate", "Recruiter"]
     assert lobby._seat.value == "B"
     lobby._game.value = "bargaining"
-    assert ("Seller", "A") in lobby._seat.options
+    assert ("A", "Seller", "") in lobby._seat.options
 
 
 def test_another_game_begins_with_its_own_first_opponent() -> None:

@@ -90,8 +90,8 @@ class Lobby(Page):
         """Make the widgets and return the form."""
         self._chosen: dict[str, tuple[str, Seat, str]] = {}
         self._game = Cards(description="Game", options=_cards(names), value=names[0])
-        self._preset, self._opponent = Choice(description="Preset"), Choice(description="Opponent")
-        self._seat = w.Dropdown(description="Your seat", options=["A", "B"], value="B")
+        lists = ("Preset", "Opponent", "Your seat")
+        self._preset, self._opponent, self._seat = (Choice(description=each) for each in lists)
         self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
         self._seed_fault = w.HTML()
         self._start_button = self._guard.button("Start the match", self._start_match, cls="nl-primary")
@@ -140,6 +140,7 @@ class Lobby(Page):
         preset, seat, opponent = self._chosen.get(name, (presets[0][0], catalog.front_seat(name) or "A", ""))
         self._preset.options = presets
         self._preset.value = preset
+        self._name_seats(catalog.load(name, preset=preset))
         self._seat.value = seat
         self._update_opponents(opponent)
 
@@ -166,12 +167,9 @@ class Lobby(Page):
         self._describe()
 
     def _name_seats(self, game: AnyGame) -> None:
-        """Offer the seats by what the game calls them, and keep the one that was chosen."""
-        names = [(_role(game, seat).removeprefix("the ").capitalize() or f"Seat {seat}", seat) for seat in SEATS]
-        if list(self._seat.options) != names:
-            seat = self._seat.value
-            self._seat.options = names
-            self._seat.value = seat
+        """Offer the seats by what the game calls them."""
+        names = ((seat, _role(game, seat).removeprefix("the ").capitalize()) for seat in SEATS)
+        self._seat.options = [(seat, name or f"Seat {seat}", "") for seat, name in names]
 
     def _describe(self) -> None:
         """Say what the chosen game, preset and opponent are, and who sits where; remember them for this game."""
