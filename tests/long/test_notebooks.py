@@ -40,7 +40,7 @@ def test_what_came_out_of_the_tour_is_read_offline(tmp_path: Path) -> None:
     ran = subprocess.run([*command, tour], cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert ran.returncode == 0, ran.stderr[-4000:]
     html = (tmp_path / "tour.html").read_text("utf-8")
-    assert html.count('alt="Figure: ') == 4
+    assert html.count('alt="Figure: ') == 3
     # A game, the lobby and the replay are kept as pictures beside the widgets that only a kernel could draw.
     assert html.count("nl-kept tex2jax_ignore") == 3
     assert "Record of split" in html and "Keeps private:" in html
