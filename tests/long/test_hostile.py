@@ -2,45 +2,39 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
+import nbformat
 import pytest
 
 from tests.conftest import Served
 from tests.support.browser import run_notebook
-from tests.support.markup_injection import INJECTIONS
+from tests.support.markup_injection import INJECTIONS, matches
 
 pytestmark = pytest.mark.browser
+SHOWN = "print('all' + ' shown')"
 
 
-def notebook(lab: Served, call: str) -> str:
-    """Write a notebook of one cell beside the others; return its name."""
-    cell = {
-        "cell_type": "code",
-        "execution_count": None,
-        "id": "0",
-        "metadata": {},
-        "outputs": [],
-        "source": f"from tests.support import markup_injection\nmarkup_injection.{call}()\nprint('all' + ' shown')",
-    }
-    kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
-    text = json.dumps({"cells": [cell], "metadata": {"kernelspec": kernel}, "nbformat": 4, "nbformat_minor": 5})
+def notebook(lab: Served, name: str, *calls: str) -> str:
+    """Write a notebook with a cell for each call beside the others; return its name."""
+    sources = [*(f"from tests.support import markup_injection\nmarkup_injection.{call}" for call in calls), SHOWN]
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    kernel = {"name": "python3", "language": "python", "display_name": "Python 3"}
     assert lab.folder is not None
-    (lab.folder / f"{call}.ipynb").write_text(text)
-    return f"{call}.ipynb"
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), lab.folder / name)
+    return name
 
 
-def shown(lab: Served, chromium: Any, call: str) -> Any:
+def shown(lab: Served, chromium: Any, name: str, *calls: str) -> Any:
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    run_notebook(page, lab.url, notebook(lab, call))
+    run_notebook(page, lab.url, notebook(lab, name, *calls))
     page.get_by_text("all shown", exact=True).wait_for()
     page.wait_for_timeout(3000)
     return page
 
 
 def test_no_trick_fires_anywhere(lab: Served, chromium: Any) -> None:
-    page = shown(lab, chromium, "display_escaped")
+    page = shown(lab, chromium, "escaped.ipynb", *(f"display_escaped({at})" for at in range(len(matches()))))
     assert page.locator(".nl-page").count() > 20
     text = page.locator(".jp-NotebookPanel").inner_text()
     for trick in INJECTIONS[:3]:
@@ -55,6 +49,6 @@ def test_no_trick_fires_anywhere(lab: Served, chromium: Any) -> None:
 
 
 def test_the_tricks_fire_where_nothing_escapes_them(lab: Served, chromium: Any) -> None:
-    page = shown(lab, chromium, "display_raw")
+    page = shown(lab, chromium, "raw.ipynb", "display_raw()")
     assert page.evaluate("window.pwned") == 1
     page.close()

@@ -239,7 +239,8 @@ class _Live(HTMLParser):
 
     @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        if tag in (
+        is_drawing = tag == "svg" and str(dict(attrs).get("class")).startswith("nl-")
+        if not is_drawing and tag in (
             "script",
             "iframe",
             "object",

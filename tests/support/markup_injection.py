@@ -72,24 +72,22 @@ def matches() -> list[tuple[Match, Seat, FixedReplies]]:
     ]
 
 
-def display_escaped() -> None:
-    """Display tables, replays as each seat sees them, and the notebook reprs of matches and records."""
-    records = []
-    for match, seat, opponent in matches():
-        display(HumanSeat(match, seat, {"A" if seat == "B" else "B": opponent}, title=INJECTIONS[1]))
-        asked = next(iter(match.pending()), None)
-        if asked is not None:
-            match.submit(
-                asked, Reply(" ".join(INJECTIONS), model=INJECTIONS[1], via=INJECTIONS[2], usage={INJECTIONS[3]: 5})
-            )
-        record = match.record()
-        records.append(record)
-        for source in (record, record.seen_by("A"), record.seen_by("B")):
-            replay = Replay(source)
-            replay._cockpit.step = 2
-            display(replay)
-        display(match, record, match.seen("B"), match.game)
-    display(Replay(records), records)
+def display_escaped(at: int) -> None:
+    """Display one of the matches: its table, replays as each seat sees them, and the notebook reprs."""
+    match, seat, opponent = matches()[at]
+    display(HumanSeat(match, seat, {"A" if seat == "B" else "B": opponent}, title=INJECTIONS[1]))
+    asked = next(iter(match.pending()), None)
+    if asked is not None:
+        match.submit(
+            asked, Reply(" ".join(INJECTIONS), model=INJECTIONS[1], via=INJECTIONS[2], usage={INJECTIONS[3]: 5})
+        )
+    record = match.record()
+    for source in (record, record.seen_by("A"), record.seen_by("B")):
+        replay = Replay(source)
+        replay._cockpit.step = 2
+        display(replay)
+    display(match, record, match.seen("B"), match.game)
+    display(Replay([record]), [record])
 
 
 def display_raw() -> None:
