@@ -54,7 +54,7 @@ def test_the_wheel_serves_the_page(installed: Path, tmp_path: Path, chromium: An
         page.close()
 
 
-def test_the_wheel_opens_the_tour_with_the_guide_beside_it(installed: Path, tmp_path: Path, chromium: Any) -> None:
+def test_the_wheel_opens_a_start_page_with_the_tour_and_the_guide(installed: Path, tmp_path: Path, chromium: Any) -> None:
     assert "own-game" in run(installed, "guide", cwd=tmp_path)
     run(installed, "guide", "own-game", "--save", cwd=tmp_path)
     assert "ultimatum" in run(installed, "watch", "ultimatum.py", cwd=tmp_path)
@@ -62,8 +62,9 @@ def test_the_wheel_opens_the_tour_with_the_guide_beside_it(installed: Path, tmp_
     with running(command, "negolab is at", cwd=tmp_path) as (line, _):
         page = chromium.new_page()
         page.goto(line.split()[3])
+        page.get_by_role("listitem", name="guide").wait_for()
+        page.get_by_role("link", name="A tour in ten minutes").click()
         page.get_by_role("heading", name="A tour in ten minutes").wait_for()
-        page.get_by_role("listitem", name="own-game.md").wait_for()
         assert page.get_by_text("official Jupyter news").count() == 0
         page.close()
     assert (tmp_path / "negolab-notebooks" / "games" / "split.ipynb").exists()
