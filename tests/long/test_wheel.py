@@ -54,7 +54,9 @@ def test_the_wheel_serves_the_page(installed: Path, tmp_path: Path, chromium: An
         page.close()
 
 
-def test_the_wheel_opens_a_start_page_with_the_tour_and_the_guide(installed: Path, tmp_path: Path, chromium: Any) -> None:
+def test_the_wheel_opens_a_start_page_with_the_tour_and_the_guide(
+    installed: Path, tmp_path: Path, chromium: Any
+) -> None:
     assert "own-game" in run(installed, "guide", cwd=tmp_path)
     run(installed, "guide", "own-game", "--save", cwd=tmp_path)
     assert "ultimatum" in run(installed, "watch", "ultimatum.py", cwd=tmp_path)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from negolab_widgets import charts
-from negolab_widgets.charts.timeline import Timeline
+from negolab_widgets.tables.timeline import Timeline
 
 from negolab.analysis.observations import Sample
 from negolab.formatting import format_money

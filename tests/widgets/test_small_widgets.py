@@ -174,7 +174,7 @@ def test_a_number_moves_in_the_browser_and_tells_its_last_value(page: Any) -> No
 def test_steps_are_a_cent_and_a_dollar_within_the_range(page: Any) -> None:
     steps = [["less", -100, "a dollar less"], ["more", 1, "a cent more"]]
     state = {"min": 0, "max": 10_000, "base": 5500, "description": "Price", "placeholder": "", "disabled": False}
-    show(page, PriceField, **state, steps=steps, shown=[0, ""])
+    show(page, PriceField, **state, steps=steps, zone=[0, 10_000, ["", ""], []], slider="Slide", shown=[0, ""])
     price, less, more = (
         page.get_by_label("Price"),
         *(page.get_by_title(f"a {by}") for by in ("dollar less", "cent more")),

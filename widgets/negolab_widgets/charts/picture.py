@@ -12,7 +12,7 @@ from itertools import pairwise
 from math import log10
 from typing import TYPE_CHECKING, Any
 
-from negolab_widgets.charts.axis import Axis
+from negolab_widgets.axis import Axis
 from negolab_widgets.html import Markup, image
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from negolab.formatting import display_unit
 from negolab.game import SEATS, Seat, State
 from negolab.record import Record, start_state
 from negolab.theory.solutions import nash_point
-from negolab_widgets.charts.axis import Axis, new_axis
+from negolab_widgets.axis import Axis, new_axis
 from negolab_widgets.html import Markup, element, join, page
 from negolab_widgets.replay.steps import Step, record_steps
 

@@ -18,9 +18,9 @@ from negolab.game import Invalid, Observation, Seat
 from negolab.studies.texts import refusal_text, table_texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
-from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
 from negolab_widgets.tables.decision import REFUSE, Decision
+from negolab_widgets.tables.timeline import Timeline
 
 
 class ControlsContext:

@@ -14,10 +14,10 @@ from negolab.games.agenda.state import Agreement, Entry, Seen, seen_by_author, w
 from negolab.games.agenda.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
-from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, person_name, render_pay
+from negolab_widgets.tables.timeline import Timeline
 
 MAX_LISTED = 12
 """Options of an issue that a table without controls lists; of more the first and the last."""

@@ -19,11 +19,11 @@ from negolab.games.balloon.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab.theory.frontier import best_set
 from negolab_widgets import html
-from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import Table, column, framed, row, set_visible, styled
 from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, render_pay
+from negolab_widgets.tables.timeline import Timeline
 
 
 class SetValue(msgspec.Struct, frozen=True):

@@ -12,11 +12,11 @@ from negolab.games.bargaining.words import WORDS
 from negolab.money import discounted
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
-from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, render_pay
 from negolab_widgets.tables.inputs import Zone
+from negolab_widgets.tables.timeline import Timeline
 
 
 def known_reservation_value(seen: Seen, seat: Seat) -> int | None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from negolab.game import State
 from negolab.games.bargaining.rules import Bargaining
-from negolab_widgets.charts.axis import Axis
+from negolab_widgets.axis import Axis
 from negolab_widgets.html import Markup, element, join
 
 _WIDTH, _HEIGHT, _LINE = 560, 176, 112

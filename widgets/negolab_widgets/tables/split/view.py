@@ -13,10 +13,10 @@ from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Public, Seen,
 from negolab.games.split.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
-from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision
+from negolab_widgets.tables.timeline import Timeline
 
 
 def values_of(seen: Seen, seat: Seat) -> Units | None:

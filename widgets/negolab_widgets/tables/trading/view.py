@@ -13,10 +13,10 @@ from negolab.games.trading.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
-from negolab_widgets.charts.timeline import Timeline
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.conversation import ConversationEntry
 from negolab_widgets.tables.decision import Decision, pay_class
+from negolab_widgets.tables.timeline import Timeline
 
 
 def role(game: Trading, seat: Seat) -> str:

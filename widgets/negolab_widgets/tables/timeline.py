@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from negolab.game import SEATS, Seat
 from negolab.studies.texts import table_texts
-from negolab_widgets.charts.axis import Axis, new_axis, round_step
+from negolab_widgets.axis import Axis, new_axis, round_step
 from negolab_widgets.html import Markup, element
 
 LEFT, RIGHT, TOP, BOTTOM = 13.0, 95.0, 10.0, 83.0
