@@ -192,7 +192,7 @@ class Bot:
         return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") in kinds)
 
     def words(self) -> str:
-        """What the page says, without its markup and styles."""
+        """Return the words of the page, without its markup and styles."""
         return " ".join(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", self.text()).split())
 
     async def until(self, condition: Callable[[], Any], seconds: float = 180) -> Any:

@@ -19,7 +19,7 @@ POLL_INTERVAL = 0.5
 """Seconds between two looks at the run."""
 
 NEXT = element("p", "Next: ", element("code", "tables.matches(run.records())"), cls="nl-next")
-"""What can be done with a run that is over."""
+"""Next steps for a run that is over."""
 
 _PHASES = {
     "playing": "playing",

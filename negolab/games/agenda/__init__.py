@@ -49,7 +49,7 @@ EXPLORE = {
     },
     "change": "turns=8",
 }
-"""What the card of the game in a notebook draws."""
+"""Sliders and figure of the card of the game in a notebook."""
 
 __all__ = [
     "EXPLORE",

@@ -33,7 +33,7 @@ EXPLORE = {
     "sliders": {"limit_ratio": ("Limit, of all effort", 0.05, 1, 0.05), "items": ("Items", 2, 20, 1)},
     "change": "items=8",
 }
-"""What the card of the game in a notebook draws."""
+"""Sliders and figure of the card of the game in a notebook."""
 
 __all__ = [
     "ALIASES",

@@ -164,7 +164,7 @@ EXPLORE = {
     },
     "change": "rounds=4",
 }
-"""What the card of the game in a notebook draws; what is told of the prices has no part in it."""
+"""Sliders and figure of the card of the game in a notebook; what is told of the prices has no part in it."""
 
 __all__ = [
     "EXPLORE",

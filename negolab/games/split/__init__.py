@@ -79,7 +79,7 @@ EXPLORE = {
     },
     "change": "rounds=3",
 }
-"""What the card of the game in a notebook draws."""
+"""Sliders and figure of the card of the game in a notebook."""
 
 __all__ = [
     "EXPLORE",

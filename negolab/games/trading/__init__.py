@@ -39,7 +39,7 @@ EXPLORE = {
     },
     "change": "max_turns=20",
 }
-"""What the card of the game in a notebook draws."""
+"""Sliders and figure of the card of the game in a notebook."""
 
 __all__ = [
     "ALIASES",
