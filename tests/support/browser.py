@@ -151,7 +151,8 @@ def choose_game_card(hand: Input, game: str) -> None:
         while not card.is_checked():
             hand.page.keyboard.press("ArrowDown")
     title = hand.page.locator(f".nl-game:has(input[value='{game}']) b").inner_text()
-    hand.page.locator(".nl-aim b", has_text=title.partition(" (")[0]).wait_for()
+    # A narrow screen keeps the aim out of sight: the cards have to fit above Start.
+    hand.page.locator(".nl-aim b", has_text=title.partition(" (")[0]).wait_for(state="attached")
     hand.page.wait_for_timeout(400)
 
 
