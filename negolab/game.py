@@ -244,6 +244,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     measure_units: ClassVar[Mapping[str, str]] = {}
     """Units of entries of `details`, of measures and of parameters, by name; counts, shares and words have none."""
 
+    report_outcomes: ClassVar[tuple[str, ...]] = (
+        *("agreed", "payoff", "efficiency", "turns_to_deal", "first_offer_share", "surplus_share"),
+    )
+    """Columns of `tables.measures` that a report compares, the weightiest first; a seat's own without its letter."""
+
     seat_words: ClassVar[Mapping[str, str]] = {}
     """What people read for the words of seats in `details`, where the rules fix words that mislead elsewhere."""
 

@@ -260,13 +260,15 @@ def estimate_difference(differences: Sequence[float], *, left_out: int = 0) -> E
     return found._replace(p=p, left_out=left_out)
 
 
-def _quantile(df: int) -> float:
+def _quantile(df: int, level: float = LEVEL) -> float:
     from scipy.special import stdtrit
 
-    return float(stdtrit(df, (1 + LEVEL) / 2))
+    return float(stdtrit(df, (1 + level) / 2))
 
 
-def estimate_slope(values: Sequence[float], x: Sequence[float], strata: Labels, draws: Labels) -> Estimate:
+def estimate_slope(
+    values: Sequence[float], x: Sequence[float], strata: Labels, draws: Labels, *, level: float = LEVEL
+) -> Estimate:
     """Return the least-squares slope of values on `x`, with an intercept for each stratum and clusters of draws.
 
     Args:
@@ -274,6 +276,7 @@ def estimate_slope(values: Sequence[float], x: Sequence[float], strata: Labels, 
         x: What it may depend on.
         strata: What is held fixed, such as the player and the seat of each observation.
         draws: The draw of each.
+        level: Confidence level, from 0 to 1.
 
     Raises:
         ValueError: `x` does not vary within any stratum.
@@ -293,7 +296,7 @@ def estimate_slope(values: Sequence[float], x: Sequence[float], strata: Labels, 
     if groups.count < 2:
         return unknown(n, slope, groups.draws, "one")
     scores = around * (up - slope * around)
-    half = _quantile(groups.count - 1) * groups.variance(scores, 1 + len(set(codes))) ** 0.5 * n / spread
+    half = _quantile(groups.count - 1, level) * groups.variance(scores, 1 + len(set(codes))) ** 0.5 * n / spread
     return Estimate(slope, slope - half, slope + half, n, groups.draws, "interval", groups.count, half)
 
 

@@ -26,6 +26,7 @@ app = typer.Typer(
 )
 study.app.command("try")(trial.try_)
 study.app.command()(bonus.bonus)
+sweep.app.command()(records.report)
 app.command("calls")(cache.print_calls)
 for _module in (play, batch, records, serve, guide, new, sweep, corpora, study, model, cache):
     app.add_typer(_module.app)

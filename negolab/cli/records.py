@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,8 +14,8 @@ from negolab import catalog
 from negolab._internal.files import private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
-from negolab.cli.options import BaseUrls, Db, Modules, Trust, import_games, parse_seat
-from negolab.cli.play import RUNS
+from negolab.cli.options import BaseUrls, Db, Modules, Trust, ask_to_trust, import_games, parse_seat
+from negolab.cli.play import RUNS, escape_line
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import format_end
 from negolab.game import SEATS, Observation, Seat
@@ -285,3 +286,21 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
 
 def _safe(name: str) -> str:
     return "".join(c if c.isalnum() or c in "-_" else "_" for c in name)[:100]
+
+
+@app.command()
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or of a sweep.")],
+    notebook: Annotated[Path | None, typer.Option(help="A notebook with the parameter `run` in its place.")] = None,
+    out: Annotated[Path | None, typer.Option(help="The file (default: report.html in the run's folder).")] = None,
+    code: Annotated[bool, typer.Option("--code", help="Show the notebook's code as well.")] = False,
+    trust: Trust = False,
+) -> None:
+    """Write the report on a run as one HTML file: what moved, by how much, and how sure that is.
+
+    A sweep whose plan names a report notebook gets that instead.
+    """
+    from negolab.sweeps.report import write_report
+
+    import_games(run, None, trust)
+    print(escape_line(str(write_report(run, out, notebook, code=code, check=partial(ask_to_trust, trust=trust)))))

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from negolab.analysis.stats import Estimate, estimate_mean
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
-from negolab.cli.options import BaseUrls, Modules, Trust, ask_to_trust, import_games
+from negolab.cli.options import BaseUrls, Modules, Trust, import_games
 from negolab.cli.play import RUNS, escape_line, treat_signals_as_interrupt
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
@@ -193,21 +193,6 @@ def _advance(bar: tqdm[Never], now: SweepProgress) -> None:
         where = f" in cell {last.error.cell} of the notebook" if last.error.cell else ""
         why = f"{last.error.kind}: {' '.join(last.error.text.split())[:300]}"
         print_above_bar(f"{last.id} {_WORDS[last.state]}{where}: {why}")
-
-
-@app.command()
-def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A sweep's folder.")],
-    notebook: Annotated[Path | None, typer.Option(help="With the parameter `run` (default: the plan's own).")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file (default: report.html in the sweep's folder).")] = None,
-    code: Annotated[bool, typer.Option("--code", help="Show the notebook's code as well.")] = False,
-    trust: Trust = False,
-) -> None:
-    """Run a report notebook on a sweep and write its output as one self-contained HTML file."""
-    from negolab.sweeps.report import write_report
-
-    import_games(run, None, trust)
-    print(escape_line(str(write_report(run, out, notebook, code=code, check=partial(ask_to_trust, trust=trust)))))
 
 
 def _read(file: Path, tiny: bool, values: list[str] | None) -> SweepPlan:

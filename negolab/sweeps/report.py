@@ -1,4 +1,4 @@
-"""Reports on sweeps: a notebook is run on a sweep's folder and becomes one HTML file that needs no network.
+"""Reports on runs as one HTML file that needs no network: the one that every run has, or a notebook of one's own.
 
 Figures are drawn by plotly's own script, packed into the page once: its bundle of flat charts, or for any other kind of
 chart the whole of it, from the installed plotly.
@@ -15,12 +15,13 @@ import re
 import tempfile
 from collections.abc import Callable, Iterator
 from html import escape
+from importlib import import_module
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 from negolab import user_code
-from negolab._internal import environment
+from negolab._internal import environment, manifest
 from negolab._internal.files import atomic_write
 from negolab.sweeps import kernels
 from negolab.sweeps.folder import REPORT, SweepFolder, read_folder_plan
@@ -31,8 +32,8 @@ from negolab.user_code import CodeSource
 
 PARAMETER = "run"
 """The parameter of a report's notebook that names the sweep's folder."""
-DEFAULT_REPORT = Path(__file__).parent / "report.ipynb"
-"""The report notebook for a plan that names none."""
+DEFAULT_REPORT = "negolab_widgets.report"
+"""The module that reports on a run whose plan names no notebook."""
 _REMOTE_RESOURCE = re.compile(
     r"""<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)\s*=\s*["'](?:https?:)?//""", re.IGNORECASE
 )
@@ -65,12 +66,12 @@ def write_report(
     code: bool = False,
     check: Callable[[CodeSource, str], None],
 ) -> Path:
-    """Run a report notebook on a sweep and write it as HTML.
+    """Write the report on a run as HTML.
 
     Args:
-        run: The sweep's folder; the notebook's parameter `run`.
+        run: The folder of a run or of a sweep; a notebook's parameter `run`.
         out: The file to write (None: `report.html` in the folder).
-        source: The notebook (None: the folder's own, if its plan names one, else one for any sweep).
+        source: A notebook to run (None: the sweep's own, if its plan names one, else the report that every run has).
         code: Show the notebook's code too.
         check: Called with the folder's own notebook, and why it is not run unasked; raises ValueError if this user has
             not run it before and does not say yes.
@@ -79,20 +80,22 @@ def write_report(
         The file that was written.
 
     Raises:
-        ValueError: The folder holds no sweep, the notebook fails, or it shows content of another server.
+        ValueError: The folder holds no records and no sweep, the notebook fails, or it shows content of another server.
     """
-    SweepFolder(run).done()  # names a finished cell that is damaged
-    named = read_folder_plan(run).report is not None and (run / REPORT).is_file()
-    with tempfile.TemporaryDirectory(prefix="negolab-") as copy:
-        if source is None and named:
-            notebook = _copy_report(run, Path(copy), check)
-        else:
-            notebook = _open_report(source or DEFAULT_REPORT)
-        page = report_page(_run_notebook(notebook, run.resolve()), f"{run.resolve().name}: report", code=code)
-    if remote := _REMOTE_RESOURCE.search(page):
-        raise ValueError(
-            f"{notebook.path.name} shows what stands at another address, {remote[0][:100]}...: leave that out"
-        )
+    is_sweep = "notebook" in manifest.read(run)
+    if is_sweep:
+        SweepFolder(run).done()  # names a finished cell that is damaged
+    named = is_sweep and read_folder_plan(run).report is not None and (run / REPORT).is_file()
+    if source is None and not named:
+        page = str(import_module(DEFAULT_REPORT).report_page(run))
+    else:
+        with tempfile.TemporaryDirectory(prefix="negolab-") as copy:
+            notebook = _open_report(source) if source else _copy_report(run, Path(copy), check)
+            page = notebook_page(_run_notebook(notebook, run.resolve()), f"{run.resolve().name}: report", code=code)
+        if remote := _REMOTE_RESOURCE.search(page):
+            raise ValueError(
+                f"{notebook.path.name} shows what stands at another address, {remote[0][:100]}...: leave that out"
+            )
     target = out or run / "report.html"
     atomic_write(target, page.encode())
     return target
@@ -159,7 +162,7 @@ def run_trial(plan: Path | str) -> Path:
 # The page.
 
 
-def report_page(executed: Any, title: str, *, code: bool) -> str:
+def notebook_page(executed: Any, title: str, *, code: bool) -> str:
     """Return the page of an executed notebook, with its code if `code` is set."""
     from nbconvert import HTMLExporter
 
@@ -172,6 +175,11 @@ def report_page(executed: Any, title: str, *, code: bool) -> str:
     exporter.embed_images = True
     body, _ = exporter.from_notebook_node(notebook)
     body = _WRITTEN_TABLE.sub(lambda table: _box(table[0], "Table", cls="wide words"), body)
+    return make_page(title, body, kinds)
+
+
+def make_page(title: str, body: str, kinds: set[str]) -> str:
+    """Return a page of its title, its content as HTML, and the kinds of traces that its figures have."""
     style = files("negolab.formats").joinpath("colours.css").read_text("utf-8") + _text("report.css")
     return _PAGE.format(title=escape(title), style=style, body=body, scripts=_scripts(kinds) if kinds else "")
 
@@ -185,21 +193,26 @@ def _outputs(notebook: Any) -> Iterator[Any]:
 def _prepare(data: dict[str, Any]) -> set[str]:
     """Put a figure or a table in a box that scrolls by itself and render Markdown; return the kinds of traces."""
     if PLOTLY_MIME in data:
-        figure = data[PLOTLY_MIME]
-        layout = figure.get("layout", {})
-        height = int(layout.get("height") or 450)
-        size = f"height: {height}px" + (f"; min-width: {int(layout['width'])}px" if layout.get("width") else "")
-        # Within a script, only the beginning of a tag could end it.
-        text = json.dumps(figure, separators=(",", ":")).replace("<", "\\u003c")
-        plot = f'<div class="plot" style="{size}"><script type="application/json">{text}</script></div>'
-        data.clear()
-        data["text/html"] = _box(plot, "Figure")
-        return {str(trace.get("type", "scatter")) for trace in figure.get("data", ())} | {"scatter"}
+        data["text/html"], kinds = draw_figure(data.pop(PLOTLY_MIME))
+        for other in [name for name in data if name != "text/html"]:
+            del data[other]
+        return kinds
     if "text/markdown" in data:
         data["text/html"] = _render_markdown("".join(data.pop("text/markdown")))
     elif "<table" in (html := "".join(data.get("text/html", ""))):
         data["text/html"] = _box(_EMPTY_HEAD.sub(r"<td\1></td>", html), "Table")
     return set()
+
+
+def draw_figure(figure: dict[str, Any]) -> tuple[str, set[str]]:
+    """Return a figure, given as plain data, as HTML for `make_page`, and the kinds of its traces."""
+    layout = figure.get("layout", {})
+    height = int(layout.get("height") or 450)
+    size = f"height: {height}px" + (f"; min-width: {int(layout['width'])}px" if layout.get("width") else "")
+    # Within a script, only the beginning of a tag could end it.
+    text = json.dumps(figure, separators=(",", ":")).replace("<", "\\u003c")
+    plot = f'<div class="plot" style="{size}"><script type="application/json">{text}</script></div>'
+    return _box(plot, "Figure"), {str(trace.get("type", "scatter")) for trace in figure.get("data", ())} | {"scatter"}
 
 
 def _render_markdown(text: str) -> str:

@@ -24,7 +24,7 @@ from negolab.formats import transcript
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.record import Record
-from negolab.sweeps.report import PLOTLY_MIME, report_page
+from negolab.sweeps.report import PLOTLY_MIME, notebook_page
 from tests.support.markup_injection import INJECTIONS, PAYLOAD
 from tests.support.sweeps import finished_sweep
 from tests.sweeps.test_sweep import negolab
@@ -76,7 +76,7 @@ def markdown_page(folder: Path) -> str:
     frame = pd.DataFrame({name: [name] for name in NAMES}, index=[NAMES[0]])
     cells = [shown_by_code(**{"text/markdown": text}) for text in texts]
     cells.append(shown_by_code(**{"text/html": frame.to_html()}))
-    return report_page(nbformat.v4.new_notebook(cells=cells), NAMES[0], code=False)
+    return notebook_page(nbformat.v4.new_notebook(cells=cells), NAMES[0], code=False)
 
 
 def figures_page(folder: Path) -> str:
@@ -100,7 +100,7 @@ def figures_page(folder: Path) -> str:
         charts.outcomes({name: [(1, 2), (2, 1)] for name in few}, marks=pair),
     ]
     cells = [shown_by_code(**{PLOTLY_MIME: json.loads(figure.to_json())}) for figure in made]
-    return report_page(nbformat.v4.new_notebook(cells=cells), "figures", code=False)
+    return notebook_page(nbformat.v4.new_notebook(cells=cells), "figures", code=False)
 
 
 def hostile_sweep(folder: Path) -> Path:

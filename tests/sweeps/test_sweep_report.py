@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from typing import Any
 
 import nbformat
 import pytest
+from negolab_widgets.report import Report
+from negolab_widgets.results.variables import SEAT_COLUMNS, column_texts
 
+from negolab.analysis.estimates import by_seat
+from negolab.analysis.observations import drop_copies
 from negolab.sweeps.folder import REPORT
-from negolab.sweeps.report import PLOTLY_MIME, report_page
+from negolab.sweeps.report import PLOTLY_MIME, notebook_page
 from tests.conftest import ROOT
 from tests.support.browser import accessibility_violations, fits_width, overlapping_labels
+from tests.support.command import negolab
 from tests.support.sweeps import finished_sweep, write_plan
 from tests.sweeps.test_sweep import run_sweep, sweep_command
 
@@ -117,16 +123,16 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
     assert ran.returncode == 0, ran.stderr
     page.goto((out / "report.html").as_uri())
     page.locator(".js-plotly-plot").first.wait_for()
-    page.get_by_text("1 finished cells could not be read").wait_for()
+    page.get_by_role("heading", name="Finished cells that could not be read").wait_for()
     assert page.get_by_text(hostile).count() > 0 and page.evaluate("window.pwned") is None
     few = page.get_by_text(re.compile(r"n = \d( to \d)? matches"))
     assert few.count() > 0, "parameters that records name as well are kept apart"
 
 
-def test_a_folder_without_a_sweep_has_no_report(tmp_path: Path) -> None:
+def test_a_folder_without_records_has_no_report(tmp_path: Path) -> None:
     ran = sweep_command("report", str(tmp_path))
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert "holds no sweep: name the folder that negolab sweep run wrote" in ran.stderr
+    assert "holds no records: name the folder of a run or of a sweep" in ran.stderr
 
 
 @pytest.fixture(scope="module")
@@ -136,23 +142,61 @@ def plain_report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return reported(finished_sweep(tmp_path_factory.mktemp("plain"), grid).path)
 
 
-def test_any_sweep_has_a_plain_report(plain_report: Path) -> None:
-    text = re.sub("<[^>]*>", "", plain_report.read_text("utf-8"))
-    assert "8 of 8 cells are done" in text and "n = 6 matches on 6 draws each;" in text
-    assert "Copies are left out" in text
-    assert text.index("payoff of A") < text.index("Parameters") < text.index("varied"), "parameters follow the story"
-    assert "No cell: every one that ended is done." in text and "No match: each that was played ended" in text
+def words(report: Path) -> str:
+    return unescape(
+        re.sub("<style>.*?</style>|<script.*?</script>|<[^>]*>", " ", report.read_text("utf-8"), flags=re.S)
+    )
 
 
-def test_a_report_before_any_cell_is_finished_says_why_it_is_empty_and_runs_no_notebook_that_no_plan_names(
-    tmp_path: Path,
-) -> None:
+def test_any_sweep_has_a_report_that_says_first_what_moved(plain_report: Path) -> None:
+    text = words(plain_report)
+    parts = ["Bargaining: ", "8 done of 8 cells", "What moved", "Outcome by outcome", "Methods", "Cite and run again"]
+    places = [text.index(part) for part in parts]
+    assert places == sorted(places)
+    assert "What went wrong" not in text, "nothing did"
+
+
+def test_the_differences_of_a_report_are_those_of_its_tables(plain_report: Path) -> None:
+    report = Report(plain_report.parent)
+    frame = report.frame
+    assert report.effects and len(report.effects) == len(report.outcomes) * len(report.factors)
+    for effect in report.effects:
+        settings = [one.column for one in report.factors if one.column != effect.factor]
+        side = column_texts(frame, effect.factor).map({effect.first: "first", effect.second: "second"})
+        means = drop_copies(frame).assign(side=side).groupby([*settings, "side"])[effect.outcome].mean().unstack()
+        expected = (means["second"].astype(float) - means["first"].astype(float)).mean()
+        assert effect.difference.value == pytest.approx(expected, abs=1e-9), effect
+    clear = next((effect for effect in report.effects if effect.is_clear), None)
+    said = report.what_moved()
+    assert clear is None or report.sentence(clear) == said[0]
+    assert " ".join(said) in words(plain_report)
+
+
+def test_a_batch_has_a_report_on_its_players_and_one_condition_is_said_to_be_one(tmp_path: Path) -> None:
+    play = ["batch", "bargaining", "--preset", "asymmetric", "--a", "linear"]
+    both = negolab(*play, "--b", "boulware", "--n", "20", "--swap", "--out", str(tmp_path / "both"))
+    assert both.returncode == 0, both.stderr
+    text = words(reported(tmp_path / "both"))
+    found = Report(tmp_path / "both").effects
+    rows = by_seat(Report(tmp_path / "both").frame, ["payoff"], SEAT_COLUMNS)
+    earned = rows.groupby("(player)")["payoff"].mean()
+    payoff = next(effect for effect in found if effect.outcome == "payoff")
+    assert payoff.difference.value == pytest.approx(earned[payoff.second] - earned[payoff.first])
+    assert "Payoff was $" in text and f"with player {payoff.second} than with {payoff.first}" in text
+    one = negolab(*play, "--b", "linear", "--n", "3", "--out", str(tmp_path / "one"))
+    assert one.returncode == 0, one.stderr
+    text = words(reported(tmp_path / "one"))
+    assert "This run has one condition, so that nothing can be compared." in text
+    assert "payoff of the seller (dollars)" in text, "people read roles"
+
+
+def test_a_report_before_any_cell_is_finished_says_so_and_runs_no_notebook_that_no_plan_names(tmp_path: Path) -> None:
     sweep = finished_sweep(tmp_path, count=0)
     # A notebook that lies there, though the plan names none, is not run.
     reporting(sweep.path / REPORT, f"open({str(tmp_path / 'ran')!r}, 'w')")
     html = reported(sweep.path).read_text("utf-8")
     assert not (tmp_path / "ran").exists()
-    assert "There is nothing to draw: no cell is finished." in html and "No cell has ended yet." in html
+    assert "No match is finished yet (" in html
     assert "<script" not in html, "plotly is packed into reports with figures only"
 
 
@@ -190,7 +234,7 @@ def test_charts_that_the_packed_script_lacks_bring_the_whole_of_plotly() -> None
     def page(kind: str) -> str:
         shown = nbformat.v4.new_output("display_data", {PLOTLY_MIME: {"data": [{"type": kind}]}})
         notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell("", outputs=[shown])])
-        return report_page(notebook, "x", code=False)
+        return notebook_page(notebook, "x", code=False)
 
     assert len(page("bar")) < 700_000 < 1_500_000 < len(page("surface"))
 

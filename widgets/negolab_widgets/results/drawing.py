@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import pandas as pd
 
-from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
-from negolab.analysis.measures import MEANINGS
+from negolab.analysis.estimates import by_seat
 from negolab.analysis.observations import drop_copies
-from negolab.sweeps import folder
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.picks import pick_button
 from negolab_widgets.results import figures, matches
 from negolab_widgets.results.choices import BOXES, HEAT, LINES, VIOLINS, FigureChoice
-from negolab_widgets.results.data import SweepFrame, SweepReader
+from negolab_widgets.results.data import SweepReader
 from negolab_widgets.results.matches import Group, group_token, make_groups
 from negolab_widgets.results.panels import MAX_PANELS
 from negolab_widgets.results.variables import (
@@ -24,11 +21,7 @@ from negolab_widgets.results.variables import (
     NUMBERS,
     SEAT_COLUMNS,
     WITHOUT_FALLBACK,
-    Factor,
     Quantity,
-    factors,
-    outcomes,
-    split_seat,
     summary,
     values,
 )
@@ -249,64 +242,3 @@ def render_reading(reading: SweepReader, cells: int, left: int) -> Markup:
 
 
 NO_RECORDS = "The finished cells hold no records: a notebook keeps its records in its folder `out`."
-
-
-OVERVIEW_OUTCOMES = ("agreed", "efficiency", "payoff_a", "payoff_b", "surplus_share_a", "turns_to_deal")
-"""Outcomes of the overview, where a sweep has them."""
-MAX_OWN = 4
-"""Measures of the game's own in the overview."""
-
-
-class OverviewFigure(NamedTuple):
-    """An outcome's figure, and the table of its means with intervals and n as texts; columns without values are left
-    out."""
-
-    title: str
-    figure: Figure
-    numbers: pd.DataFrame
-
-
-class Overview(NamedTuple):
-    """The figures; titles of the parameters over which they are `pooled`; cells that could not be read, and why."""
-
-    shown: list[OverviewFigure]
-    pooled: list[str]
-    faults: dict[str, str]
-    missing: pd.DataFrame
-    """Matches without a regular result, by players and reason."""
-    fallbacks: pd.DataFrame
-    """Moves that a rule made in place of a player, by player."""
-
-
-def overview(run: Path | str, width: int = 680) -> Overview:
-    """Draw the first outcomes, and the first measures of the game's own, over the first three parameters that vary: on
-    the x axis, in colour and in panels."""
-    reading = SweepReader(run)
-    for cell in reading.unread_cells():
-        reading.read_cell(cell)
-    played = reading.frame()
-    varied = _varied_parameters(played, Path(run))
-    frame = played.frame
-    missing, fallbacks = (frame, frame) if frame.empty else (without_result(frame), fallbacks_by_player(frame))
-    pooled = [one.title for one in varied[3:]]
-    return Overview(list(_figures(played, varied, width)), pooled, reading.faults, missing, fallbacks)
-
-
-def _figures(played: SweepFrame, varied: list[Factor], width: int) -> Iterator[OverviewFigure]:
-    x, colour, facet = [*varied, None, None, None][:3]
-    there = outcomes(played.frame, played.parameters.values())
-    found = {one.column: one for one in there if not one.either}
-    own = [name for name, one in found.items() if one.group == "measure" and split_seat(name)[0] not in MEANINGS]
-    for outcome in (found[name] for name in (*OVERVIEW_OUTCOMES, *own[:MAX_OWN]) if name in found):
-        made = draw_choice(played.frame, played.frame, FigureChoice(outcome, LINES, x, colour, facet), width)
-        if made.figure is not None and made.numbers is not None:
-            known = made.numbers.dropna(axis=1, how="all")
-            texts = {name: [_format_cell(name, value, outcome) for value in known[name]] for name in map(str, known)}
-            yield OverviewFigure(outcome.title, made.figure, pd.DataFrame(texts))
-
-
-def _varied_parameters(played: SweepFrame, run: Path) -> list[Factor]:
-    """Return the parameters that have several values, in the plan's order."""
-    plan = folder.read_folder_plan(run)
-    orders = {name: [point[name] for point in axis] for axis in plan.axes() for name in axis[0]}
-    return [one for one in factors(played, orders) if one.column in played.parameters.values()]

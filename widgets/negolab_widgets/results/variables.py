@@ -154,7 +154,6 @@ _PARTS |= {
     "first_offer_share",
 }
 _NO_OUTCOMES = {"seed", "repeat", "deterministic", "chance"}
-SHARE_UNIT = "1 = all"
 
 
 class Quantity(NamedTuple):
@@ -228,6 +227,8 @@ def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: lis
     group = "result" if base in RESULTS else "measure"
     if pd.api.types.is_bool_dtype(frame[column].dtype):
         return Quantity(column, words, group, "% of matches", 0.01, yes_no=True)
+    if base in _PARTS:
+        return Quantity(column, words, group, "%", 0.01)
     units = {_unit(base, game) for game in games}
     unit = units.pop() if len(units) == 1 else ""
     return Quantity(column, words, group, *display_unit(unit))
@@ -235,8 +236,6 @@ def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: lis
 
 def _unit(base: str, game: str) -> str:
     """Return the unit of a column; "" where the game does not say, or where things are counted."""
-    if base in _PARTS:
-        return SHARE_UNIT
     try:
         rules = catalog.imported_class(game)
     except ValueError:  # the code of a researcher's own game is not here

@@ -1,0 +1,325 @@
+"""The report on a run: what moved, by how much and how sure, as one page for a co-author.
+
+A run is a folder of records, such as a batch or an exported study, or a sweep. The page leads with the largest
+differences between its conditions and one figure of all outcomes; a figure for each outcome that varies follows, then
+what went wrong, the tables, the methods, and how to run it again.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pandas as pd
+
+from negolab import catalog
+from negolab._internal import manifest
+from negolab._internal.version import __version__
+from negolab.analysis.columns import to_frame
+from negolab.analysis.effects import Effect, find_effects
+from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
+from negolab.analysis.match_frames import read_matches
+from negolab.analysis.observations import drop_copies, sample_text
+from negolab.formatting import format_significant
+from negolab.game import Game
+from negolab.sweeps import folder as sweeps
+from negolab.sweeps.report import draw_figure, make_page
+from negolab_widgets.axis import Axis, new_axis
+from negolab_widgets.html import Markup, details, element, join, table
+from negolab_widgets.html import label as html_label
+from negolab_widgets.results.choices import HEAT, LINES, FigureChoice
+from negolab_widgets.results.data import SweepFrame, SweepReader
+from negolab_widgets.results.drawing import Drawing, draw_choice
+from negolab_widgets.results.variables import (
+    SEAT_COLUMNS,
+    Quantity,
+    column_texts,
+    factors,
+    format_value,
+    outcomes,
+    summary,
+    values,
+)
+
+if TYPE_CHECKING:
+    from plotly.graph_objects import Figure
+
+WIDTH = 680
+"""Pixels of a figure."""
+MAX_OUTCOMES, MAX_NAMED = 8, 3
+"""Outcomes that a report compares, and differences that its first paragraph names."""
+MAX_COLUMNS = 8
+"""Conditions side by side in the first figure."""
+MANY = 4
+"""Values from which on two numeric factors make a heat map."""
+_METHODS = files("negolab_widgets").joinpath("report.md")
+
+
+class RunMatches(NamedTuple):
+    """The matches of a run with what is known of its plan."""
+
+    played: SweepFrame
+    fields: Mapping[str, Any]
+    orders: Mapping[str, Sequence[Any]]
+    faults: Mapping[str, str]
+    states: str
+    broken: pd.DataFrame
+
+
+def read_run(path: Path) -> RunMatches:
+    """Read the matches of a sweep, or of a folder of records.
+
+    Raises:
+        ValueError: There are no records, or some cannot be read.
+    """
+    fields = manifest.read(path) if path.is_dir() else {}
+    if "notebook" not in fields:
+        frame = to_frame(read_matches(path))
+        if frame.empty:
+            raise ValueError(f"{path} holds no records: name the folder of a run or of a sweep")
+        return RunMatches(SweepFrame(frame.assign(cell=frame["deal"])), fields, {}, {}, "", pd.DataFrame())
+    reading, now = SweepReader(path), sweeps.read_sweep_status(path)
+    for cell in reading.unread_cells():
+        reading.read_cell(cell)
+    orders = {name: [point[name] for point in axis] for axis in now.plan.axes() for name in axis[0]}
+    counts = now.counts()
+    states = ", ".join(f"{counts[state]:,} {state}" for state in counts) + f" of {len(now.cells):,} cells"
+    failed = [(id, end.state, end.error) for id, end in now.ended.items() if end.error is not None]
+    rows = [{"cell": id, "state": state, "why": f"{why.kind}: {why.text}"} for id, state, why in failed]
+    return RunMatches(reading.frame(), fields, orders, reading.faults, states, pd.DataFrame(rows))
+
+
+class Report:
+    """The content of a report on a run.
+
+    Where players sat at both seats, they are the conditions and rows are seats; else the parameters of a sweep are, or
+    what records tell apart, and rows are matches.
+
+    Args:
+        path: The run's folder.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path, self.run = path, read_run(path)
+        self.frame = self.run.played.frame
+        self.games = sorted(set(self.frame["game"])) if len(self.frame) else []
+        own = self.run.played.parameters.values()
+        found = factors(self.run.played, self.run.orders) if self.games else []
+        meet = bool(self.games) and not own and bool(set(self.frame["player_a"]) & set(self.frame["player_b"]))
+        wanted = own or ("game", "preset", *(SEAT_COLUMNS[1:2] if meet else ("player_a", "player_b")))
+        told_apart = {tuple(one.codes(self.frame)): one for one in reversed(found) if one.column in self.frame}
+        twins = {one.column for one in found if one.column in self.frame} - {one.column for one in told_apart.values()}
+        self.factors = [one for one in found if one.column in wanted and one.column not in twins]
+        self.by_player = any(one.column == SEAT_COLUMNS[1] for one in self.factors)
+        declared = dict.fromkeys(name for game in self.games for name in _rules(game).report_outcomes)
+        known = {one.key: one for one in outcomes(self.frame, own)} if self.games else {}
+        names = [key for name in declared for key in (name, f"{name} of either seat", f"{name}_a", f"{name}_b")]
+        there = [known[name] for name in names if name in known and known[name].either == self.by_player]
+        self.outcomes = [one._replace(words=self._words(one.words)) for one in there[:MAX_OUTCOMES]]
+        bases = [one.column for one in self.outcomes]
+        self.rows = by_seat(self.frame, bases, SEAT_COLUMNS) if self.by_player else self.frame
+
+    def _words(self, words: str) -> str:
+        """Return an outcome's words as they stand in a sentence, with a seat's role where all games are one."""
+        of, _, seat = words.removesuffix(" of either seat").rpartition(" of ")
+        roles = [word for word in _rules(self.games[0]).seat_words.values() if word[:2] == f"{seat} "]
+        if len(self.games) == 1 and roles:
+            return f"{of} of the {roles[0][3:-1]}"
+        return "agreement" if words == "ended in agreement" else words.removesuffix(" of either seat")
+
+    @property
+    def title(self) -> str:
+        """The games and the run's name."""
+        return f"{', '.join(map(str.capitalize, self.games)) or 'No match yet'}: {self.path.resolve().name}"
+
+    @cached_property
+    def effects(self) -> list[Effect]:
+        """The differences between conditions, the clear and large ones first."""
+        texts = {one.column: list(one.texts) for one in self.factors}
+        data = self.rows.assign(**{name: column_texts(self.rows, name) for name in texts})
+        ordered = [one.column for one in self.factors if one.places is not None]
+        beside = {SEAT_COLUMNS[0]: ("A",)} if self.by_player else {}  # seats are settings that nobody compares
+        return find_effects(data, {**texts, **beside}, [one.column for one in self.outcomes], ordered)
+
+    def what_moved(self) -> list[str]:
+        """Return the sentences of the first paragraph."""
+        if not self.factors:
+            return ["This run has one condition, so that nothing can be compared. Its outcomes:"]
+        best: dict[str, Effect] = {}
+        for effect in self.effects:
+            best.setdefault(effect.outcome, effect)
+        clear = [self.sentence(effect) for effect in best.values() if effect.is_clear][:MAX_NAMED]
+        count = f"{len(self.effects):,} differences were compared; their intervals hold together at 95%."
+        if clear or not best:
+            return [*clear, count]
+        none = "None of the differences is larger than chance explains. The largest of them:"
+        return [none, self.sentence(next(iter(best.values()))), count]
+
+    def sentence(self, effect: Effect) -> str:
+        """Say how much an outcome differs between two conditions."""
+        outcome = next(one for one in self.outcomes if one.column == effect.outcome)
+        title = next(one.title for one in self.factors if one.column == effect.factor)
+        found, sign = effect.difference, 1 if effect.difference.value >= 0 else -1
+        change, *ends = (
+            _number(value / outcome.scale, outcome) if value == value else ""
+            for value in (abs(found.value), *sorted((sign * found.low, sign * found.high)))
+        )
+        unit = "percentage points" if outcome.unit.startswith("%") else outcome.unit.replace("dollars", "")
+        unit = f"{unit} " if unit else ""
+        interval = f" [{', '.join(ends)}]" if all(ends) else ""
+        words = outcome.words[0].upper() + outcome.words[1:]
+        way = "higher" if sign > 0 else "lower"
+        at = f"{title} {effect.second} than with {effect.first}"
+        return f"{words} was {change} {unit}{way}{interval} with {at} ({sample_text(found)})."
+
+    # What a reader sees, from top to bottom.
+
+    def body(self) -> tuple[Markup, list[Figure]]:
+        """Return the page's content, with `FIGURE` in place of each figure, and the figures."""
+        varied = {outcome: one for outcome, one in self._drawings() if one.figure is not None}
+        same = ", ".join(one.words for one in self.outcomes if one not in varied)
+        each = [join([element("h3", of.title), FIGURE, details("Table", one.table)]) for of, one in varied.items()]
+        head = element("h2", "Outcome by outcome"), element("p", f"The same in all matches: {same}." if same else "")
+        parts = [
+            *(element("h1", self.title), element("p", self._counts()), element("p", self._constants(), cls="soft")),
+            *(element("h2", "What moved"), element("p", " ".join(self.what_moved())), self._side_by_side()),
+            *((*head, *each) if each else ()),
+            *self._faults(),
+            *self._methods(),
+        ]
+        return join(parts), [one.figure for one in varied.values() if one.figure is not None]
+
+    def _counts(self) -> str:
+        frame, written = self.frame, str(self.run.fields.get("written", ""))[:10]
+        if not len(frame):
+            return f"No match is finished yet ({self.run.states})."
+        stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
+        said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} draws of chance"]
+        said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
+        said += [f"{copies:,} copies, which add nothing (the same draw, players without chance)"] * bool(copies)
+        said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)
+        return "; ".join(said) + "."
+
+    def _constants(self) -> str:
+        varied = {one.column for one in self.factors}
+        names = {column: name for name, column in self.run.played.parameters.items()}
+        names |= {name: html_label(name) for name in ("preset", "player_a", "player_b")}
+        there = [name for name in names if name in self.frame and name not in varied]
+        same = [name for name in there if self.frame[name].nunique(dropna=False) == 1]
+        said = dict.fromkeys(f"{names[name]} {format_value(self.frame[name].iloc[0])}" for name in same)
+        return f"The same in all matches: {', '.join(said)}." if said else ""
+
+    def _side_by_side(self) -> Markup:
+        """Render each outcome as a row, with its estimate and interval at each value of the factor that moved most."""
+        if not self.outcomes:
+            return Markup("")
+        first = next((effect.factor for effect in self.effects), None)
+        factor = next((one for one in self.factors if one.column == first), None)
+        by = [factor] if factor else []
+        heads = [f"{factor.title} {text}" for text in factor.texts[:MAX_COLUMNS]] if factor else ["all matches"]
+        rows = []
+        for outcome in self.outcomes:
+            data = values(self.rows, outcome._replace(either=False), by)
+            found = summary(data, outcome, by) if len(data) else data
+            at = {int(row[factor.key]) if factor else 0: row for _, row in found.iterrows()}
+            ends = [row[name] for row in at.values() for name in ("mean", "low", "high") if row[name] == row[name]]
+            axis = new_axis(ends or [0], 0, 100)
+            cells = [_estimate_cell(at.get(code), outcome, axis) for code in range(len(heads))]
+            rows.append([outcome.title, *cells])
+        more = len(factor.texts) - MAX_COLUMNS if factor else 0
+        note = f" The first {MAX_COLUMNS} of {len(factor.texts)} values." if factor and more > 0 else ""
+        others = [one.title for one in self.factors if one is not factor]
+        over = f" Over all values of {', '.join(others)}." if others else ""
+        said = f"Means and shares with 95% intervals; each row has a scale of its own.{over}{note}"
+        return join([table(["outcome", *heads], rows, "Outcomes by condition"), element("p", said, cls="soft")])
+
+    def _drawings(self) -> Iterator[tuple[Quantity, Drawing]]:
+        x, colour, facet = [*self.factors, None, None, None][:3]
+        grid = [one for one in (x, colour) if one and one.places is not None and len(one.texts) >= MANY]
+        view = HEAT if len(grid) == 2 else LINES
+        for outcome in self.outcomes if self.factors else ():
+            data = values(self.rows, outcome._replace(either=False), [])
+            if data["value"].nunique() > 1:
+                choice = FigureChoice(outcome, view, x, colour, facet)
+                yield outcome, draw_choice(self.frame, self.frame, choice, WIDTH)
+
+    def _faults(self) -> Iterator[Markup]:
+        """Yield what went wrong, if anything did."""
+        frame = self.frame
+        unread = pd.DataFrame({"cell": self.run.faults.keys(), "why": self.run.faults.values()})
+        found = {
+            "Cells that are not done": self.run.broken,
+            "Finished cells that could not be read": unread,
+            "Matches without a regular result": without_result(frame) if len(frame) else frame,
+            "Moves that a rule made in place of a player": fallbacks_by_player(frame) if len(frame) else frame,
+        }
+        there = {title: rows for title, rows in found.items() if len(rows)}
+        if there:
+            yield element("h2", "What went wrong")
+        for title, rows in there.items():
+            yield element("h3", title)
+            yield table(list(map(str, rows.columns)), [list(map(format_value, row)) for row in rows.values], title)
+
+    def _methods(self) -> Iterator[Markup]:
+        for block in _METHODS.read_text("utf-8").format(version=__version__).strip().split("\n\n"):
+            heading = block.removeprefix("# ")
+            yield element("p" if heading == block else "h2", heading)
+        plan = self.run.fields.get("plan", {})
+        told = {
+            name: plan[name]
+            for name in ("notebook", "game", "preset", "a", "b", "n", "seed", "repeats")
+            if name in plan
+        }
+        again = ", ".join(f"{name} {format_value(value)}" for name, value in told.items())
+        yield element("p", f"The plan of this run: {again}. It stands whole in manifest.json.") if again else Markup("")
+
+
+def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
+    """Render an estimate as a number over a line for its interval."""
+    if row is None:
+        return element("span", "not played", cls="soft")
+    mean = _number(row["mean"], outcome)
+    known = row["low"] == row["low"]
+    ends = f"[{_number(row['low'], outcome)}, {_number(row['high'], outcome)}]" if known else f"n = {int(row['n']):,}"
+    low, high = (axis.place(row[name] if known else row["mean"]) for name in ("low", "high"))
+    line = f'<line x1="{low}" x2="{high}" y1="6" y2="6"/><circle cx="{axis.place(row["mean"])}" cy="6" r="3.5"/>'
+    drawing = Markup(f'<svg class="estimate" viewBox="0 0 100 12" aria-hidden="true">{line}</svg>')
+    return join([element("b", mean), " ", element("span", ends, cls="soft"), drawing])
+
+
+def _number(value: float, outcome: Quantity) -> str:
+    """Write a number with as many digits as a sentence needs."""
+    return outcome.format(value) if outcome.unit == "dollars" else format_significant(value)
+
+
+def _rules(game: str) -> type[Game[Any, Any, Any]]:
+    """Return a game's class; the base of all where the code of a researcher's own game is not here."""
+    try:
+        return catalog.imported_class(game)
+    except ValueError:
+        return Game
+
+
+FIGURE = Markup("<!-- figure -->")
+"""Stands in a body where a figure comes."""
+
+
+def report_page(path: Path) -> str:
+    """Return the report on a run as one page that needs no network.
+
+    Args:
+        path: The folder of a sweep, or of records.
+
+    Raises:
+        ValueError: There are no records, or some cannot be read.
+    """
+    report = Report(path)
+    body, figures = report.body()
+    drawn = [draw_figure(json.loads(figure.to_json())) for figure in figures]
+    parts = body.split(FIGURE)
+    whole = "".join(str(part) + figure for part, figure in zip(parts, [*(html for html, _ in drawn), ""], strict=True))
+    return make_page(report.title, whole, set().union(*(kinds for _, kinds in drawn)))
