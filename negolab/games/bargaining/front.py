@@ -1,4 +1,4 @@
-"""The fixed texts that a human buyer reads, word for word as in the seed document, and a driver of a match over them.
+"""The fixed texts that a human buyer reads, word for word as in the seed document.
 
 `texts` is a pure fold of a match's events that uses only the game as told to the buyer, the buyer's observations and
 the final payoffs, so nothing that a human writes can change the rules or reveal the seller's number.
@@ -6,20 +6,17 @@ the final payoffs, so nothing that a human writes can change the rules or reveal
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping
 
 from negolab import catalog
 from negolab.events import Dealt, Ended, Event, Replied
-from negolab.game import Ask, Reply, Seat, State, observe
+from negolab.game import Seat, State, observe
 from negolab.games.bargaining.prompt import seller_claim
 from negolab.games.bargaining.rules import Bargaining
 from negolab.games.bargaining.rules_text import rules_text
-from negolab.games.bargaining.state import Action, Private, Public, Seen
-from negolab.match import Match
+from negolab.games.bargaining.state import Private, Public, Seen
 from negolab.money import format_cents
-from negolab.record import Fold, Record, start_state
+from negolab.record import Fold
 
 # Sentences and boxes.
 
@@ -190,132 +187,5 @@ def _after_ai_offer(public: Public) -> list[str]:
     return [*lines, LAST_OFFER, QUESTION] if left == 1 else [*lines, QUESTION]
 
 
-log = logging.getLogger("negolab.games.bargaining")
-
 SEAT = "B"
 """The seat that reads the texts: the human buyer."""
-
-AskSeller = Callable[[Seen], str | Reply | Action | None]
-"""The seller's reply to its observation, text or action. None or an exception counts as an empty reply."""
-
-
-class Front:
-    """Drives a match of a human buyer with one text per reply.
-
-    `ask_seller` replies for A. Without it, submit to `match` for both seats and read `texts`.
-
-    Example:
-        >>> import negolab as nl
-        >>> from negolab.games.bargaining import Offer
-        >>> game = nl.load("bargaining")
-        >>> front = Front(game, game.start(6500, 4000), lambda seen: Offer(6000))
-        >>> front.open().splitlines()[-1]
-        'Do you accept, or would you like to make a counteroffer?'
-        >>> front.hear("accept").splitlines()[0]
-        "You accepted the AI's offer. Deal reached at $60.00."
-    """
-
-    def __init__(self, game: Bargaining, state: State[Public, Private], ask_seller: AskSeller | None = None) -> None:
-        self._sit(game, Match(game, start=state), ask_seller)
-
-    def _sit(self, game: Bargaining, match: Match, ask_seller: AskSeller | None) -> None:
-        self.game = game
-        self.match = match
-        self.late = 0
-        self._ask_seller = ask_seller
-
-    @classmethod
-    def over(cls, match: Match, ask_seller: AskSeller | None = None) -> Self:
-        """Make a front over a match that has already begun."""
-        if not isinstance(match.game, Bargaining):
-            raise ValueError(f"this front is for bargaining, not for {type(match.game).__name__}")
-        front = cls.__new__(cls)
-        front._sit(match.game, match, ask_seller)
-        return front
-
-    @classmethod
-    def replay(
-        cls, game: Bargaining, state: State[Public, Private], record: Record, ask_seller: AskSeller | None = None
-    ) -> Self:
-        """Rebuild the front of a record, with the same `texts`; the seller is not asked again."""
-        if record.game != game or start_state(record) != state:
-            raise ValueError(f"record {record.id} is of another game or start")
-        return cls.over(Match.replay(record), ask_seller)
-
-    # The human.
-
-    def open(self) -> str:
-        """Return the first text, with the seller's first offer where it opens."""
-        self._seller_moves()
-        if "A" in self.match.pending() and not self.match.state.public.offers:
-            raise ValueError("the seller has not made its first offer")
-        return self.texts[0]
-
-    def hear(self, text: str) -> str:
-        """Submit the human's text and return the answer; after the end a fixed sentence, and `late` is counted up."""
-        if self.match.ended is not None:
-            self.late += 1
-            return COMPLETE
-        return self._answered(lambda: self.match.submit("B", text))
-
-    def act(self, action: Action) -> str:
-        """Play the human's action and return the answer; `ValueError` if it is not legal."""
-        if self.match.ended is not None:
-            return COMPLETE
-        return self._answered(lambda: self.match.act("B", action))
-
-    @property
-    def texts(self) -> list[str]:
-        """All texts so far, except those after the end."""
-        return texts(self.game, self.match.events)
-
-    @property
-    def record(self) -> Record:
-        return self.match.record()
-
-    def _answered(self, reply: Callable[[], object]) -> str:
-        if self._ask_seller is None:
-            raise ValueError("nobody answers for the seller here: submit to the match and read `texts` afterwards")
-        before = self.match.seen("B")
-        reply()
-        self._seller_moves()
-        told: Any = self.match.told("B")
-        payoffs = {} if self.match.ended is None else self.match.ended.payoffs
-        return answer(told, before, self.match.seen("B"), payoffs)
-
-    # The seller.
-
-    def _seller_moves(self) -> None:
-        while self._ask_seller is not None and (ask := self.match.pending().get("A")):
-            self._hear_seller(self._ask_seller, ask)
-
-    def _hear_seller(self, ask_seller: AskSeller, ask: Ask) -> None:
-        try:
-            reply = ask_seller(ask.seen)
-        except Exception as error:
-            # Counts as no words. Its text is not logged: it could hold what the seller knows.
-            log.warning("the seller failed with %s; its decision counts as missing", type(error).__name__)
-            reply = None
-        if isinstance(reply, Awaitable):
-            raise TypeError("this seller answers later: let `play` drive the match and read `texts`")
-        if isinstance(reply, str | Reply):
-            self.match.submit("A", reply)
-        elif reply is None or not self._seller_acts(reply):
-            self.match.submit("A", "")
-
-    def _seller_acts(self, action: Action) -> bool:
-        try:
-            self.match.act("A", action)
-        except ValueError:
-            return False
-        return True
-
-
-def seller_from_player(player: Any, match: Match) -> AskSeller:
-    """Wrap a synchronous player as the `ask_seller` of a front over `match`."""
-
-    def ask_seller(seen: Seen) -> str | Reply | Action | None:
-        reply: str | Reply | Action | None = player.reply(match.told("A"), match.pending()["A"])
-        return reply
-
-    return ask_seller

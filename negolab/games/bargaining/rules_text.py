@@ -125,12 +125,15 @@ def _deal_earnings(game: Bargaining, seen: Seen) -> str:
     return earns if game.frame == "keeps_item" else f"{earns} minus {_cost_text(seen)}"
 
 
-def _no_deal_earnings(game: Bargaining) -> str:
+def _no_deal_earnings(game: Bargaining, *, example: bool = False) -> str:
+    """Say what no deal brings, in the shorter words of an `example` too."""
+    part, seller, both = (",", "Seller", "Both") if example else (";", "the seller", "Both players")
     if game.frame == "keeps_item":
-        return f"You earn {format_cents(game.outside_buyer)}; the seller keeps the {game.item}"
+        return f"You earn {format_cents(game.outside_buyer)}{part} the seller keeps the {game.item}"
     if game.outside_buyer or game.outside_seller:
-        return f"You earn {format_cents(game.outside_buyer)}; the seller earns {format_cents(game.outside_seller)}"
-    return "Both players earn $0.00"
+        own, others = format_cents(game.outside_buyer), format_cents(game.outside_seller)
+        return f"You earn {own}{part} {seller} earns {others}"
+    return f"{both} earn $0.00"
 
 
 # The examples.
@@ -145,7 +148,7 @@ def _example_lines(game: Bargaining, seen: Seen, value: str) -> list[str]:
         f"Examples (your value = {value}{known}):",
         _example(game, seen, value, first) + even,
         _example(game, seen, value, second),
-        f"- No deal → {_no_deal_example(game)}",
+        f"- No deal → {_no_deal_earnings(game, example=True)}",
     ]
 
 
@@ -170,11 +173,3 @@ def _is_even(game: Bargaining, seen: Seen) -> bool:
 def _example(game: Bargaining, seen: Seen, value: str, price: int) -> str:
     earns = format_cents(price) if game.frame == "keeps_item" else f"{format_cents(price)} − {_cost_text(seen)}"
     return f"- Deal at {format_cents(price)} → You earn {value} − {format_cents(price)}, Seller earns {earns}"
-
-
-def _no_deal_example(game: Bargaining) -> str:
-    if game.frame == "keeps_item":
-        return f"You earn {format_cents(game.outside_buyer)}, the seller keeps the {game.item}"
-    if game.outside_buyer or game.outside_seller:
-        return f"You earn {format_cents(game.outside_buyer)}, Seller earns {format_cents(game.outside_seller)}"
-    return "Both earn $0.00"
