@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from negolab.catalog import load
 from negolab.game import observe
 from negolab.games.bargaining import PRESETS, Accept, Bargaining, Offer, Reject
-from negolab.games.bargaining.front import COMPLETE, game_over_box, reprompt, texts
+from negolab.games.bargaining.front import COMPLETE, game_over_box, reprompt, rules_text, texts
 from negolab.games.bargaining.measures import interview_row
-from negolab.games.bargaining.rules_text import rules_text
 from negolab.match import Match
 from negolab.record import parse_record
 from tests.conftest import ROOT
