@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from negolab import catalog
 from negolab.events import Dealt, Ended, Event, Replied
@@ -22,10 +23,11 @@ from negolab.record import Fold
 SEAT = "B"
 """The seat that reads the texts: the human buyer."""
 
-FIXED = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
-COMPLETE, CLOSING = FIXED["complete"], FIXED["closing"]
-"""The answer to what is said after the end, and the first line of the end, which a study puts its own words in place
-of."""
+FIXED: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+COMPLETE: str = FIXED["complete"]
+"""The answer to what is said after the end."""
+CLOSING: str = FIXED["closing"]
+"""First line of the end, in place of which a study puts its own words."""
 
 # Boxes.
 
@@ -39,7 +41,8 @@ def status_box(number: int, rounds: int, price: int, offerer: str) -> str:
 def game_over_box(human: float, ai: float) -> str:
     """Format the final box; earnings in cents, 50 columns between the borders."""
     earned = {"human": f"     Human: {format_cents(human)}", "ai": f"     AI: {format_cents(ai)}"}
-    return f"{CLOSING}\n\n" + FIXED["game_over"].format(**{name: line.ljust(50) for name, line in earned.items()})
+    box: str = FIXED["game_over"].format(**{name: line.ljust(50) for name, line in earned.items()})
+    return f"{CLOSING}\n\n{box}"
 
 
 def reprompt(lo: int, hi: int, reject_named: bool) -> str:
@@ -200,7 +203,7 @@ def _count(number: int, noun: str) -> str:
 
 def _told(of: str, told: Told, exact: int | None) -> str:
     """Say what one seat was told `of` the other's number."""
-    kind, *given = told
+    kind, *given = map(str, told)
     amounts = [exact or 0] if kind == "exact" else [int(amount) for amount in given]
     words: dict[str, str] = FIXED[of]
     either = list_alternatives(tuple(amounts)) if amounts else ""
