@@ -11,7 +11,6 @@ from typing import Any
 
 import msgspec
 
-from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, FrozenDict, Invalid, Observation, Seat, State, other
 from negolab.match import Match
@@ -44,18 +43,21 @@ _JUNK = (
 
 def playout(game: AnyGame, seed: int, *, junk: float = 0.1, most: int = MAX_REPLIES) -> Match:
     """Play a match of random options, as actions or text, with a share of `junk` replies."""
-    rng = random.Random(seed)
-    match = Match(game, seed=seed)
-    for _ in range(most):
-        asks = match.pending()
-        if not asks:
-            break
-        seat = rng.choice(sorted(asks))
+    rng, match = random.Random(seed), Match(game, seed=seed)
+    for seat in _on_turn(match, rng, most):
         if rng.random() < junk:
             match.submit(seat, junk_text(rng))
         else:
             _move(match, seat, rng)
     return match
+
+
+def _on_turn(match: Match, rng: random.Random, most: int = MAX_REPLIES) -> Iterator[Seat]:
+    """Yield a seat that is asked, at random, until the match is over or for `most` replies."""
+    for _ in range(most):
+        if not (asks := match.pending()):
+            return
+        yield rng.choice(sorted(asks))
 
 
 def junk_text(rng: random.Random) -> str:
@@ -75,13 +77,8 @@ def _move(match: Match, seat: Seat, rng: random.Random) -> None:
 
 def positions(game: AnyGame, seed: int) -> Iterator[tuple[Match, Seat]]:
     """Yield a playout before each reply, with the seat that replies next."""
-    rng = random.Random(seed)
-    match = Match(game, seed=seed)
-    for _ in range(MAX_REPLIES):
-        asks = match.pending()
-        if not asks:
-            break
-        seat = rng.choice(sorted(asks))
+    rng, match = random.Random(seed), Match(game, seed=seed)
+    for seat in _on_turn(match, rng):
         yield match, seat
         if match.asks(seat):
             _move(match, seat, rng)
@@ -205,7 +202,7 @@ def a_seat_is_blind(game: AnyGame, seed: int, twin: AnyGame | None = None, seat:
     """Nothing that a seat is given depends on what only the other seat knows.
 
     The same texts are played from two initial states that differ in the other seat's secret alone: a state and its
-    `vary`, or, with a `twin` (see `twins`), the deals of two games. Compared until the game's reveal: observations,
+    `vary`, or, with a `twin`, the deals of two games. Compared until the game's reveal: observations,
     prompts, options and their order, reasons, `repr`, and `seen_by`.
     """
     rng = random.Random(seed)
@@ -292,59 +289,6 @@ def _common_option(left: Match, right: Match, seat: Seat, rng: random.Random) ->
     said, also = ({m.told(seat).say(a): a for a in m.told(seat).options(m.seen(seat))} for m in (left, right))
     common = [text for text in said if text in also]
     return rng.choice(common) if common else None
-
-
-def twins(game: AnyGame, seeds: int = 16) -> list[tuple[AnyGame, AnyGame, Seat]]:
-    """Find pairs of games that differ in a secret of one seat: (game, twin, the seat that must not tell them apart).
-
-    Candidates are changes of single parameters and the presets of the same module. A pair counts if, for every seed
-    tried, both deal the same observation to the seat, and for some seed a different state.
-    """
-    return [
-        (game, twin, seat)
-        for twin in [*_changed_games(game), *_other_presets(game)]
-        for seat in SEATS
-        if _indistinguishable(game, twin, seat, seeds)
-    ]
-
-
-def _indistinguishable(game: AnyGame, twin: AnyGame, seat: Seat, seeds: int) -> bool:
-    differ = False
-    for seed in range(seeds):
-        left, right = game.deal(random.Random(seed)), twin.deal(random.Random(seed))
-        if left.public != right.public or left.private[seat] != right.private[seat]:
-            return False
-        differ = differ or left.private != right.private
-    return differ
-
-
-def _other_presets(game: AnyGame) -> Iterator[AnyGame]:
-    fields = type(game).__struct_fields__
-    for name, changes in catalog.presets(catalog.module_of(game)).items():
-        if name != game.preset and all(param in fields for param in changes):
-            yield catalog.make_game(type(game), {**changes, "preset": name})
-
-
-def _changed_games(game: AnyGame) -> Iterator[AnyGame]:
-    for name in type(game).__struct_fields__:
-        for value in _other_values(getattr(game, name)):
-            try:
-                changed = msgspec.structs.replace(game, **{name: value})
-                changed.deal(random.Random(0))
-                yield changed
-            except (ValueError, TypeError):
-                continue
-
-
-def _other_values(value: Any) -> list[Any]:
-    """Vary a value, keeping its shape, far enough that draws which use it come out differently."""
-    if isinstance(value, bool):
-        return [not value]
-    if isinstance(value, int | float):
-        return [2 * value + 1, value // 2, value + 100]
-    if isinstance(value, tuple) and value and all(isinstance(v, int) for v in value):
-        return [tuple(2 * v + 1 for v in value), tuple(v // 2 for v in value), tuple(v + 100 for v in value)]
-    return []
 
 
 def _fingerprint(state: State[Any, Any]) -> tuple[bytes, str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Awaitable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
 
 from negolab.catalog import AnyGame
@@ -62,6 +64,11 @@ class Scripted:
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
+
+    @cached_property
+    def rng(self) -> random.Random:
+        """The strategy's own random numbers."""
+        return random.Random(self.seed)
 
     seats: ClassVar[tuple[Seat, ...]] = SEATS
     """The seats it can play."""

@@ -19,6 +19,7 @@ import msgspec
 from negolab import catalog, user_code
 from negolab._internal import manifest
 from negolab._internal.files import check_in_place, fsync_folder, open_for_append, replacing
+from negolab._internal.validation import is_json
 from negolab.catalog import AnyGame
 from negolab.record import Record, parse_record
 
@@ -356,7 +357,7 @@ def repair_last_line(file: Path) -> None:
         last = _last_line(out)
         if last.endswith(b"\n"):
             return
-        if _is_json(last):
+        if is_json(last):
             out.seek(0, os.SEEK_END)
             out.write(b"\n")
         elif last.startswith(_RECORD_PREFIX) or _RECORD_PREFIX.startswith(last):
@@ -367,14 +368,6 @@ def repair_last_line(file: Path) -> None:
 
 
 _RECORD_PREFIX = b'{"header":'
-
-
-def _is_json(line: bytes) -> bool:
-    try:
-        msgspec.json.decode(line)
-    except msgspec.DecodeError:
-        return False
-    return True
 
 
 def _last_line(file: Any) -> bytes:

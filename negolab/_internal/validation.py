@@ -429,6 +429,15 @@ def _toml_hint(places: list[_Place]) -> str:
             return ""
 
 
+def is_json(text: str | bytes) -> bool:
+    """Return True for a text that is one JSON value."""
+    try:
+        msgspec.json.decode(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
 def parse_value(value: str) -> Any:
     """Parse a value as JSON, else keep the text."""
     try:

@@ -4,6 +4,166 @@
 record at a time; `list_source` lists them without reading each.
 """
 
-from negolab.formats.sources import Listing, RecordSource, SourceEntry, list_source, open_source
+from __future__ import annotations
 
-__all__ = ["Listing", "RecordSource", "SourceEntry", "list_source", "open_source"]
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from negolab import store
+from negolab.formats import clembench
+from negolab.listing import ListedRecord, list_file, list_record
+from negolab.record import Record
+from negolab.sweeps import status
+from negolab.verification import Difference
+
+Kind = Literal["records", "sweep", "clembench"]
+
+
+class SourceEntry(NamedTuple):
+    """A record and where it comes from.
+
+    Attributes:
+        record: The record.
+        cell: The cell of a sweep that holds it; ids are unique within one. None outside sweeps.
+        differences: Between a published episode's files and its replay.
+    """
+
+    record: Record
+    cell: str | None = None
+    differences: tuple[Difference, ...] = ()
+
+
+class RecordSource:
+    """Records that are read one at a time, in the order of their files.
+
+    Of a sweep, the finished cells are read. A folder without a `.jsonl` file is one of published clembench episodes.
+
+    Args:
+        path: A file of records, the folder of a run or of a sweep, or a folder of published episodes.
+
+    Attributes:
+        path: The path.
+        kind: "records", "sweep" or "clembench".
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `path`.
+        ValueError: `path` is empty; in reading, a line is not a record (names file and line).
+    """
+
+    def __init__(self, path: Path | str) -> None:
+        if path == "":
+            raise ValueError("records are read from a file or a folder; the name is empty")
+        self.path = Path(path)
+        if not self.path.exists():
+            raise FileNotFoundError(f"no records at {path}: neither a file nor a folder")
+        self.kind: Kind = _kind(self.path)
+        self._left_out: list[clembench.LeftOut] = []
+
+    def __iter__(self) -> Iterator[Record]:
+        return (entry.record for entry in self.entries())
+
+    def entries(self) -> Iterator[SourceEntry]:
+        """Yield each record with its cell and its differences from published files."""
+        if self.kind == "clembench":
+            yield from self._episodes()
+        else:
+            for cell, file in _record_files(self.path, self.kind):
+                yield from (SourceEntry(record, cell) for record in store.iter_records(file))
+
+    def _episodes(self) -> Iterator[SourceEntry]:
+        self._left_out.clear()
+        for found in clembench.read_tree(self.path):
+            if isinstance(found, clembench.LeftOut):
+                self._left_out.append(found)
+            else:
+                yield SourceEntry(found.record, None, clembench.episode_differences(found))
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """A sentence for each kind of episode that was read so far and has no record: other games, crashed models."""
+        return clembench.count_left_out(self._left_out)
+
+    @property
+    def why_empty(self) -> str:
+        """The sentence for a source in which no record was found."""
+        reasons = {
+            "records": "neither .jsonl files nor folders with an instance.json",
+            "sweep": "no finished cell wrote any",
+            "clembench": "; ".join(self.left_out),
+        }
+        return f"there are no records in {self.path}: {reasons[self.kind]}"
+
+
+def _kind(path: Path) -> Kind:
+    if not path.is_dir():
+        return "records"
+    if status.is_sweep(path):
+        return "sweep"
+    if next(path.rglob("*.jsonl"), None) is None and next(clembench.episode_folders(path), None) is not None:
+        return "clembench"
+    return "records"
+
+
+def _record_files(path: Path, kind: Kind) -> Iterator[tuple[str | None, Path]]:
+    """Yield the files of records, each with the cell of a sweep that it lies in."""
+    if kind != "sweep":
+        yield from ((_cell_around(file, path), file) for file in store.record_files(path))
+        return
+    for file in sorted(path.glob(f"cells/*/{status.FILE}")):
+        if (cell := status.read_status(file.parent)) is not None:
+            yield from ((cell.id, records) for records in store.record_files(file.parent))
+
+
+def _cell_around(file: Path, root: Path) -> str | None:
+    """Return the path of the cell that holds a file, where `root` holds sweeps among other things."""
+    inside = (folder for folder in file.parents if root in folder.parents)
+    return next((str(folder.relative_to(root)) for folder in inside if (folder / status.FILE).is_file()), None)
+
+
+def open_source(path: Path | str) -> RecordSource:
+    """Open records of any source, to be read one at a time; see `RecordSource`."""
+    return RecordSource(path)
+
+
+class Listing(NamedTuple):
+    """Records in the order of their files, and a sentence for each problem met in listing them."""
+
+    records: tuple[ListedRecord, ...]
+    troubles: tuple[str, ...] = ()
+
+
+def list_source(path: Path | str) -> Listing:
+    """List all records of a source; each is read when it is opened.
+
+    Args:
+        path: As for `open_source`.
+
+    Returns:
+        The list. `troubles` names the differences of published episodes from their files, counts what was left out,
+        and tells of a torn last line; the rest is listed.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `path`.
+        ValueError: There are no records, or a line is no JSON of a record; names file and line.
+    """
+    source = open_source(path)
+    differ: list[str] = []
+    with warnings.catch_warnings(record=True) as torn:
+        warnings.simplefilter("always")
+        records = tuple(_listed(source, differ))
+    if not records and not source.left_out:
+        raise ValueError(source.why_empty)
+    return Listing(records, (*differ, *source.left_out, *(str(each.message) for each in torn)))
+
+
+def _listed(source: RecordSource, differ: list[str]) -> Iterator[ListedRecord]:
+    """Yield the lines of the list; differences of published episodes are added to `differ`."""
+    if source.kind != "clembench":
+        for _, file in _record_files(source.path, source.kind):
+            yield from list_file(file)
+        return
+    for entry in source.entries():
+        differ += (f"{entry.record.id}: {each.text}" for each in entry.differences)
+        yield list_record(entry.record)

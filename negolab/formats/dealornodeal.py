@@ -70,7 +70,7 @@ class Context(NamedTuple):
 
 
 Dialogue = dict[str, Any]
-"""A dialogue or scenario as `read_corpus` returns it."""
+"""A dialogue or scenario as `scan_corpus` yields it."""
 
 
 class LineError(ValueError):
@@ -87,33 +87,20 @@ class LineError(ValueError):
         self.reason = reason
 
 
-def read_corpus(lines: Iterable[str]) -> list[Dialogue]:
+def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
     """Parse lines of a corpus file into dialogues and scenarios.
 
     Args:
         lines: Lines of any of the three formats; empty ones are skipped.
 
-    Returns:
+    Yields:
         One dict per dialogue or scenario: `line` (from 1), `views` (lines merged, 1 or 2), `counts`, `values`, `turns`,
         `selector` (the seat that ended the talk), `end`, `selections`, `keep` and `points`. Seat A is the agent of the
         earlier line. `end` is "agreed", "no_agreement", "disconnect", or "mismatch" where the selections contradict
         each other. A scenario of `selfplay.txt` has no turns and None for what follows them.
 
-    Raises:
-        ValueError: A line does not follow its format, or two views contradict each other; names the line.
-    """
-    dialogues: list[Dialogue] = []
-    for found in scan_corpus(lines):
-        if isinstance(found, LineError):
-            raise found
-        dialogues.append(found)
-    return dialogues
-
-
-def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
-    """Yield what `read_corpus` returns, one at a time, and an error for each line it would refuse.
-
-    A line whose mirrored view contradicts it counts as a single view; the mirrored one is the error.
+        An error for each line that does not follow its format. One whose mirrored view contradicts it counts as a
+        single view; the mirrored one is the error.
     """
     waiting: View | Context | None = None
     for number, text in enumerate(lines, 1):

@@ -71,7 +71,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
     """Play a dialogue again and return its record.
 
     Args:
-        dialogue: A dialogue of `read_corpus`, not a scenario.
+        dialogue: A dialogue of `scan_corpus`, not a scenario.
         file: Name of its file, for the record's id and notes.
 
     Returns:

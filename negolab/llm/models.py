@@ -43,7 +43,8 @@ class Models:
     ) -> None:
         self._cache = cache
         self._environment = os.environ if keys is None else keys
-        self._policy = CallPolicy(limits, prices or Prices(), budget, notify)
+        self.policy = CallPolicy(limits, prices or Prices(), budget, notify)
+        """What all endpoints of the run share."""
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
 
     def endpoint(self, base_url: str | None = None, key: str | None = None) -> Endpoint:
@@ -64,16 +65,16 @@ class Models:
             from negolab.llm.endpoint import client as _  # noqa: F401
 
             value = api_keys.read_key(key, self._environment)
-            endpoint = self._endpoints[url, name] = Endpoint(url, value, self._policy, self._cache)
+            endpoint = self._endpoints[url, name] = Endpoint(url, value, self.policy, self._cache)
         return endpoint
 
     def with_patience(self, seconds: float, after: str) -> Models:
         """Return models whose endpoints wait this long for an answer and then say what to do, with the same budget,
         prices and counters."""
         models = copy(self)
-        models._policy = copy(self._policy)
-        models._policy.after_patience = after
-        models._policy.limits = msgspec.structs.replace(self._policy.limits, patience=seconds)
+        models.policy = copy(self.policy)
+        models.policy.after_patience = after
+        models.policy.limits = msgspec.structs.replace(self.policy.limits, patience=seconds)
         models._endpoints = {}
         return models
 
@@ -86,14 +87,6 @@ class Models:
                 f"name another service by --base-url or ${api_keys.URL_NAMES[0]}"
             )
 
-    def notify(self, line: str) -> None:
-        """Log a line and show it to whoever watches the run."""
-        self._policy.notify(line)
-
-    def check(self, model: str) -> None:
-        """Raise ValueError before the first call if the budget cannot be kept with this model."""
-        self._policy.check(model)
-
     @property
     def via_broker(self) -> bool:
         """All calls so far go to a sweep's broker."""
@@ -102,21 +95,13 @@ class Models:
     @property
     def usage(self) -> Cost:
         """Cost of all calls of the run so far."""
-        return self._policy.budget.ledger.total
+        return self.policy.budget.ledger.total
 
     @property
     def traffic(self) -> Traffic:
         """The current traffic of all endpoints together."""
         each = [endpoint.traffic() for endpoint in self._endpoints.values()]
         return Traffic(sum(t.calls for t in each), sum(t.waiting for t in each), any(t.is_waited_for for t in each))
-
-    @property
-    def budget(self) -> Budget:
-        return self._policy.budget
-
-    @property
-    def prices(self) -> Prices:
-        return self._policy.prices
 
     async def close(self) -> None:
         """Close all connections of this event loop."""

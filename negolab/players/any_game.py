@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import Any
 
 from typing_extensions import override
@@ -15,16 +14,12 @@ from negolab.protocols import Scripted
 class RandomLegal(Scripted):
     """Acts at random: draws uniformly from the game's `options`, the usual lower baseline."""
 
-    def __init__(self, *, seed: int = 0) -> None:
-        super().__init__(seed=seed)
-        self._rng = random.Random(seed)
-
     @override
     def act(self, game: AnyGame, seen: Observation[Any, Any]) -> Any:
         options = game.options(seen)
         if not options:
             raise ValueError(f"{type(game).__name__}.options gives none for seat {seen.seat}, which is asked")
-        return self._rng.choice(options)
+        return self.rng.choice(options)
 
 
 class FirstOption(Scripted):

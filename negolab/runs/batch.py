@@ -246,7 +246,7 @@ def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[s
     facts = {**player.notes(), **factory.facts}
     if isinstance(models, Models):
         models.check_key(player.settings.base_url, player.settings.key)
-        models.check(facts["model"])
+        models.policy.check(facts["model"])
     if player.persona is not None:
         facts["persona"] = {**facts["persona"], "text": player.persona.text}
     return facts
@@ -260,7 +260,9 @@ def _manifest_fields(
     fields: dict[str, Any] = {"written": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
     if isinstance(models, Models):
         versions["openai"] = version("openai")
-        fields["prices"] = models.prices.as_dict(facts["model"] for facts in players.values() if "model" in facts)
+        fields["prices"] = models.policy.prices.as_dict(
+            facts["model"] for facts in players.values() if "model" in facts
+        )
     if configuration is not None and models is not None:
         fields["budget"] = {"usd": configuration.usd, "tokens": configuration.tokens}
         fields["limits"] = msgspec.to_builtins(configuration.limits)

@@ -93,7 +93,7 @@ def model_progress(models: Models | EndpointProvider | None) -> dict[str, Any]:
     """Return traffic and cost of a run's models as fields of `Progress`."""
     if not isinstance(models, Models):
         return {}
-    budget, traffic, usage = models.budget, models.traffic, models.usage
+    budget, traffic, usage = models.policy.budget, models.traffic, models.usage
     # With a budget in money all prices are known.
     known = usage.usd if budget.usd is None else budget.spent.usd
     usd = None if usage.unpriced and budget.usd is None else known

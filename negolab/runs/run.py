@@ -425,15 +425,15 @@ class Run:
 
         The first game of a run with a budget goes alone, so that it is known what one takes.
         """
-        if not isinstance(self.models, Models) or not self.models.budget.is_capped or not self._count.playing:
+        if not isinstance(self.models, Models) or not self.models.policy.budget.is_capped or not self._count.playing:
             return True
         expected = self._dearest.times(self._count.playing + 1)
-        return expected != NOTHING and self.models.budget.has_room(expected)
+        return expected != NOTHING and self.models.policy.budget.has_room(expected)
 
     def _note_cost(self, id: str, stopped: str | None) -> None:
         if isinstance(self.models, Models) and not stopped:
             draw = self._redrawn[id]
-            took = self.models.budget.ledger.games.get(f"{id}/{draw}" if draw else id, NOTHING)
+            took = self.models.policy.budget.ledger.games.get(f"{id}/{draw}" if draw else id, NOTHING)
             self._dearest = self._dearest.max_with(took)
 
     async def _play_one(self, pairing: Pairing) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -101,7 +101,3 @@ class SeatSession:
             closing=None if ended is None else SeatOutcome(ended.end, ended.payoffs[self.seat]),
             turn=self.turn,
         )
-
-
-SaveEvents = Callable[[Match, int, Sequence[Event]], None]
-"""Function that saves events: called with the match, the number of events saved before, and the new events."""

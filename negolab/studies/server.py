@@ -335,7 +335,7 @@ def check_prices(study: Study, config: HostConfig) -> None:
     for game, name, seats in opponents(study):
         player = make_player(name, game, 0, seats[0], load=False)
         if isinstance(player, LLM):
-            limited.check(player.settings.model)
+            limited.policy.check(player.settings.model)
 
 
 def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:

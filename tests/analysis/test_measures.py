@@ -165,7 +165,7 @@ def test_a_bargain_by_hand() -> None:
 def test_the_equilibrium_price_is_that_of_two_discounted_rounds() -> None:
     record = bargained("52.50", "accept", rounds=2, discount_seller=0.5, discount_buyer=0.5)
     assert bargaining.spe_price(record) == 5250, "the buyer would wait for half of 25"
-    assert bargaining.price_less_spe(record) == 0
+    assert bargaining.measures(record)["price_less_spe"] == 0
 
 
 def test_no_deal_has_no_price_to_compare() -> None:

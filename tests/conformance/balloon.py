@@ -224,7 +224,8 @@ def check_import(folder: Path, row: dict[str, Any]) -> None:
 
 def check_instances(folder: Path, row: dict[str, Any]) -> None:
     (file,) = (path for path in folder.glob("*.json") if path.name != "expect.json")
-    found = clembench.read_instances(file)
+    experiments = json.loads(file.read_text("utf-8"))["experiments"]
+    found = [clembench.import_published(one, each["name"]) for each in experiments for one in each["game_instances"]]
     assert len(found) == len(row["instances"])
     for published, expected in zip(found, row["instances"], strict=True):
         assert (published.experiment, published.game_id) == (expected["experiment"], expected["game_id"])

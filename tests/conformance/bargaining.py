@@ -11,9 +11,10 @@ from typing import Any
 from negolab import catalog
 from negolab.game import Invalid, State, observe
 from negolab.games.bargaining import Accept, Action, Bargaining, Offer, Private, Public, Reject
-from negolab.games.bargaining.front import COMPLETE, Front, game_over_box, status_box
+from negolab.games.bargaining.front import COMPLETE, game_over_box, status_box, texts
 from negolab.games.bargaining.measures import interview_row as data_row
 from negolab.games.bargaining.players import Time
+from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.theory import equilibrium, solutions
 from tests.conformance import Case, check_reading, rows
@@ -137,17 +138,24 @@ def check_end(game: Bargaining, state: State[Public, Private], row: Row) -> None
 
 def check_manager(row: Row) -> None:
     game = load(row)
-    start, replies = game.start(row["value"], row["cost"]), iter(row["seller"])
-    front = Front(game, start, lambda seen: next(replies))
-    out = [front.open(), *(front.hear(text) for text in row["human"])]
+    match, replies, late = Match(game, start=game.start(row["value"], row["cost"])), iter(row["seller"]), 0
+    out: list[str] = []
+    for text in (None, *row["human"]):
+        if match.ended is not None:
+            late, out = late + 1, [*out, COMPLETE]
+            continue
+        if text is not None:
+            match.submit("B", text)
+        while "A" in match.pending():
+            match.submit("A", next(replies))
+        out = texts(game, match.events)
     equal(len(out), len(row["out"]), "number of texts")
     for i, (got, want) in enumerate(zip(out, row["out"], strict=True)):
         equal(got, want, f"text {i}")
     equal(list(replies), [], "seller's replies that were not asked for")
-    record = front.record
-    equal(front.texts + [COMPLETE] * front.late, out, "texts folded from the events")
-    equal(Front.replay(game, start, record).texts, front.texts, "texts replayed")
-    check_row(data_row(record, front.late), row["row"])
+    record = match.record()
+    equal(texts(game, record.events) + [COMPLETE] * late, out, "texts folded from the record")
+    check_row(data_row(record, late), row["row"])
     equal(data_row(record)["ai_fallbacks"], row["end"]["fallbacks"], "fallbacks")
 
 

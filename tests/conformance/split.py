@@ -12,12 +12,12 @@ from statistics import fmean
 from typing import Any
 
 from negolab.catalog import load
-from negolab.formats.dealornodeal import read_corpus
 from negolab.game import SEATS, Invalid, Observation, Seat, State, observe
 from negolab.games.split import PRESETS, Split, allocate, corpus_scenarios
 from negolab.match import Match
 from negolab.players.lookup import player
 from tests.conformance import Case, check_reading, rows
+from tests.support.dialogues import read_corpus
 
 Row = dict[str, Any]
 

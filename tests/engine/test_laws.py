@@ -13,6 +13,7 @@ from negolab import laws
 from negolab.catalog import game_names, list_games, load
 from negolab.scaffolds.ultimatum import PRESETS, Ultimatum
 from tests.support.games import broken
+from tests.support.twins import twins
 
 OURS = {game: list_games()[game] for game in game_names()}
 
@@ -67,7 +68,7 @@ def test_every_text_is_read(game: str, preset: str) -> None:
 @pytest.mark.parametrize(("game", "preset"), ALL)
 def test_no_game_parameter_or_preset_tells_a_secret(game: str, preset: str) -> None:
     loaded = load(game, preset=preset)
-    for left, right, seat in laws.twins(loaded):
+    for left, right, seat in twins(loaded):
         for seed in range(10):
             laws.a_seat_is_blind(left, seed, right, seat)
 
@@ -113,9 +114,9 @@ def test_a_leaking_game_is_caught(cls: type[Ultimatum], saying: str) -> None:
 
 @pytest.mark.parametrize("cls", [broken.LeaksByParameter, broken.LeaksByPreset])
 def test_a_parameter_or_preset_that_tells_is_caught(cls: type[Ultimatum]) -> None:
-    twins = [twin for twin in laws.twins(cls()) if twin[2] == "B"]
-    assert twins
-    caught(lambda: [laws.a_seat_is_blind(g, seed, t, s) for g, t, s in twins for seed in range(9)] and None, "tells")
+    pairs = [twin for twin in twins(cls()) if twin[2] == "B"]
+    assert pairs
+    caught(lambda: [laws.a_seat_is_blind(g, seed, t, s) for g, t, s in pairs for seed in range(9)] and None, "tells")
 
 
 def test_a_preset_name_alone_gives_it_away() -> None:

@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 import negolab as nl
 from negolab.analysis import tables
 from negolab.events import Ended, Replied
-from negolab.formats.dealornodeal import LineError, read_corpus, scan_corpus
+from negolab.formats.dealornodeal import LineError, scan_corpus
 from negolab.formats.dealornodeal_records import PUBLISHED, WORDS, figures, read_file, to_record
 from negolab.games.split import Proposal, corpus_scenarios
 from negolab.record import Record, parse_record
 from negolab.verification import replay_differences
 from tests.conftest import ROOT, missing
-from tests.support.dialogues import A, B, context, payoffs, small_corpus, tagged
+from tests.support.dialogues import A, B, context, payoffs, read_corpus, small_corpus, tagged
 
 VALIDATION = ROOT.parent / "shared" / "corpora" / "dealornodeal" / "val.txt"
 

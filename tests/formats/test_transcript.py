@@ -448,17 +448,13 @@ def test_a_malformed_event_is_an_error_that_tells_where(tmp_path: Path) -> None:
         clembench.read_episode(folder(tmp_path / "x", played))
 
 
-def test_an_instance_file_is_a_list_of_games(tmp_path: Path) -> None:
-    file = tmp_path / "instances.json"
-    experiments = [{"name": "one", "game_instances": [instance(), instance(agree_tag="ACCORDO:", game_id=8)]}]
-    file.write_text(json.dumps({"experiments": experiments}), "utf-8")
-    found = clembench.read_instances(file)
-    assert [(p.experiment, p.game_id, p.game.language) for p in found] == [("one", 7, "en"), ("one", 8, "it")]
-    assert found[0].game.instance == SMALL and found[0].game.turn_limit is None
-    experiments[0]["game_instances"][0].pop("max_weight")  # type: ignore[attr-defined]
-    file.write_text(json.dumps({"experiments": experiments}), "utf-8")
+def test_an_instance_is_a_game_and_a_missing_number_is_named() -> None:
+    published = [clembench.import_published(one, "one") for one in (instance(), instance(agree_tag="ACCORDO:"))]
+    assert [p.game.language for p in published] == ["en", "it"]
+    assert published[0].game.instance == SMALL and published[0].game.turn_limit is None
+    lacking = {name: value for name, value in instance().items() if name != "max_weight"}
     with pytest.raises(ValueError, match="max_weight"):
-        clembench.read_instances(file)
+        clembench.import_published(lacking, "one")
 
 
 def test_a_refused_offer_that_is_taken_up_all_the_same_is_marked() -> None:

@@ -4,28 +4,17 @@ from __future__ import annotations
 
 import hashlib
 import random
-from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab.catalog import load
-from negolab.game import Reply, observe
-from negolab.games.bargaining import PRESETS, Accept, Action, Bargaining, Offer, Reject
-from negolab.games.bargaining.front import (
-    COMPLETE,
-    Front,
-    game_over_box,
-    reprompt,
-    seller_from_player,
-    texts,
-)
+from negolab.game import observe
+from negolab.games.bargaining import PRESETS, Accept, Bargaining, Offer, Reject
+from negolab.games.bargaining.front import COMPLETE, game_over_box, reprompt, rules_text, texts
 from negolab.games.bargaining.measures import interview_row
-from negolab.games.bargaining.rules_text import rules_text
 from negolab.match import Match
-from negolab.players.lookup import player
 from negolab.record import parse_record
 from tests.conftest import ROOT
 
@@ -52,20 +41,18 @@ def bargaining(preset: str | None = None, **params: Any) -> Bargaining:
     return game
 
 
-def front_of(game: Bargaining, ask_seller: Callable[[Any], Any]) -> Front:
+def begun(game: Bargaining, *seller: str) -> Match:
+    """A match of the first value and cost, after these replies of the seller."""
     assert game.buyer_values and game.seller_costs
-    return Front(game, game.start(game.buyer_values[0], game.seller_costs[0]), ask_seller)
+    match = Match(game, start=game.start(game.buyer_values[0], game.seller_costs[0]))
+    for text in seller:
+        match.submit("A", text)
+    return match
 
 
-def saying(*replies: str) -> Callable[[Any], str]:
-    """A seller that sends these texts in order, then nothing."""
-    left = iter(replies)
-    return lambda seen: next(left, "")
-
-
-def at_random(seed: int) -> Callable[[Any], str]:
-    rng = random.Random(seed)
-    return lambda seen: rng.choice(SELLER)
+def hear_seller(match: Match, rng: random.Random) -> None:
+    while "A" in match.pending():
+        match.submit("A", rng.choice(SELLER))
 
 
 games = st.sampled_from([*PRESETS]).map(bargaining) | st.builds(
@@ -83,161 +70,71 @@ dialogues = st.lists(st.sampled_from(HUMAN) | st.text(max_size=12), max_size=12)
 
 @given(games, dialogues, st.integers(0, 99))
 def test_one_text_per_reply_and_the_events_tell_them_all(game: Bargaining, said: list[str], seed: int) -> None:
-    front = front_of(game, at_random(seed))
-    out = [front.open(), *(front.hear(text) for text in said)]
-    assert front.texts + [COMPLETE] * front.late == out
-    record = parse_record(front.record.to_line())
-    assert texts(game, record.events) == front.texts
-    again = Front.replay(game, front.match.events[0].state, record)  # type: ignore[union-attr]
-    assert again.texts == front.texts and again.open() == out[0]
-    assert again.record.events == front.record.events
+    match, rng = begun(game), random.Random(seed)
+    hear_seller(match, rng)
+    shown = texts(game, match.events)
+    assert len(shown) == 1
+    for text in said:
+        if match.ended is not None:
+            break
+        before = match.state
+        match.submit("B", text)
+        hear_seller(match, rng)
+        now = texts(game, match.events)
+        assert now[:-1] == shown
+        if now[-1] == reprompt(game.price_lo, game.price_hi, game.reject_named):
+            assert match.state == before
+        shown = now
+    record = parse_record(match.record().to_line())
+    assert texts(game, record.events) == shown
+    assert texts(game, Match.replay(record).events) == shown
 
 
 @given(games, dialogues, st.integers(0, 99))
 def test_a_button_gives_the_text_of_the_words(game: Bargaining, said: list[str], seed: int) -> None:
-    typed, spoken = front_of(game, at_random(seed)), front_of(game, at_random(seed))
-    assert typed.open() == spoken.open()
-    for text in said:
-        read = game.told("B").parse(text, typed.match.seen("B"))
-        act = typed.match.ended is None and isinstance(read, Offer | Accept | Reject)
-        assert (typed.act(read) if act else typed.hear(text)) == spoken.hear(text)  # type: ignore[arg-type]
+    typed, spoken, rngs = begun(game), begun(game), (random.Random(seed), random.Random(seed))
+    for text in ("", *said):
+        for match, rng in zip((typed, spoken), rngs, strict=True):
+            hear_seller(match, rng)
+        assert texts(game, typed.events) == texts(game, spoken.events)
+        if typed.ended is not None:
+            break
+        read = game.told("B").parse(text, typed.seen("B"))
+        if isinstance(read, Offer | Accept | Reject):
+            typed.act("B", read)
+        else:
+            typed.submit("B", text)
+        spoken.submit("B", text)
 
 
-@given(games, dialogues, st.integers(0, 99))
-def test_an_invalid_reply_changes_nothing_and_gets_one_sentence(game: Bargaining, said: list[str], seed: int) -> None:
-    front = front_of(game, at_random(seed))
-    front.open()
-    for text in said:
-        before = front.match.state
-        if front.hear(text) == reprompt(game.price_lo, game.price_hi, game.reject_named):
-            assert front.match.state == before
-
-
-# The human's side.
-
-
-def test_resuming_at_any_point_goes_on_with_the_same_texts() -> None:
-    game = bargaining()
-    said = ["hm", "42", "44", "", "46", "thanks"]
-    whole = front_of(game, saying("60", "58", "55", "accept"))
-    out = [whole.open(), *(whole.hear(text) for text in said)]
-    for stop in range(5):
-        front = front_of(game, saying("60", "58", "55", "accept"))
-        front.open()
-        for text in said[:stop]:
-            front.hear(text)
-        rest = ["60", "58", "55", "accept"][sum(seat == "A" for _, seat, _ in front.match.state.public.offers) :]
-        resumed = Front.replay(game, game.start(6500, 4000), front.record, saying(*rest))
-        assert resumed.texts + [resumed.hear(text) for text in said[stop:]] == out
-
-
-def test_texts_after_the_end_are_counted_and_never_recorded() -> None:
-    front = front_of(bargaining(), saying("55"))
-    front.open()
-    front.hear("accept")
-    events = len(front.record.events)
-    assert [front.hear("hello"), front.hear("45"), front.act(Accept())] == [COMPLETE] * 3
-    assert (front.late, len(front.record.events)) == (2, events)
-
-
-def test_a_button_that_is_not_legal_raises_and_records_nothing() -> None:
-    front = front_of(bargaining(), saying("55"))
-    front.open()
-    events = list(front.match.events)
-    for action in (Offer(10_001), Offer(-1), Reject()):
-        with pytest.raises(ValueError):
-            front.act(action)
-    assert front.match.events == events
+# What a match tells.
 
 
 def test_a_human_who_uses_up_the_allowance_is_told_so() -> None:
-    front = front_of(bargaining(buyer_retries=0), saying("55"))
-    front.open()
-    assert front.hear("hm") == f"You gave no valid response. No deal.\n\n{game_over_box(0, 0)}"
+    match = begun(bargaining(buyer_retries=0), "55")
+    match.submit("B", "hm")
+    assert texts(match.game, match.events)[-1] == f"You gave no valid response. No deal.\n\n{game_over_box(0, 0)}"
 
 
-def test_opening_twice_asks_the_seller_once() -> None:
-    front = front_of(bargaining(), saying("55"))
-    assert front.open() == front.open()
-    assert len(front.match.state.public.offers) == 1
-
-
-# The seller's side.
-
-
-def broken(seen: Any) -> str:
-    raise TimeoutError
-
-
-def mute(seen: Any) -> None:
-    return None
-
-
-def absurd(seen: Any) -> Action:
-    return Offer(99_999)
-
-
-@pytest.mark.parametrize("ask_seller", [broken, mute, absurd])
-def test_a_seller_that_fails_falls_back_to_the_default(ask_seller: Callable[[Any], Any]) -> None:
-    front = front_of(bargaining(), ask_seller)
-    assert "Round 1: The AI offers $52.50." in front.open()
-    columns = interview_row(front.record)
-    assert (columns["ai_invalid"], columns["ai_fallbacks"]) == (2, 1)
-
-
-async def later(seen: Any) -> str:
-    return "55"
-
-
-@pytest.mark.filterwarnings("ignore:coroutine")
-def test_a_seller_that_answers_later_is_no_silent_fallback() -> None:
-    with pytest.raises(TypeError, match="answers later"):
-        front_of(bargaining(), later).open()
-
-
-def test_a_seller_may_answer_with_a_reply_that_keeps_how_it_came() -> None:
-    front = front_of(bargaining(), lambda seen: Reply("55", model="some-model"))
-    front.open()
-    assert any(getattr(event, "reply", Reply("")).model == "some-model" for event in front.record.events)
-
-
-def test_any_player_may_sell_over_a_match_that_stands() -> None:
-    game = bargaining()
-    match = Match(game, seed=1, players={"A": "boulware", "B": "human"})
-    front = Front.over(match, seller_from_player(player("boulware", game), match))
-    assert "The AI offers $65.00." in front.open()
-    assert "The AI counteroffers $64.74." in front.hear("42")
-    assert interview_row(front.record)["opponent_label"] == "boulware"
-
-
-def test_where_somebody_else_sells_the_texts_are_read_from_the_match() -> None:
+def test_a_reply_has_its_text_once_the_seller_has_answered() -> None:
     game = bargaining()
     match = Match(game, seed=1)
-    front = Front.over(match)
-    assert front.texts == []
+    assert texts(game, match.events) == []
     match.submit("A", "55")
-    with pytest.raises(ValueError, match="nobody answers"):
-        front.hear("42")
     match.submit("B", "42")
-    assert len(front.texts) == 1
+    assert len(texts(game, match.events)) == 1
     match.submit("A", "accept")
-    assert front.texts[1].startswith("Round 2: You offered $42.00. The AI accepts. Deal reached at $42.00.")
-    assert front.hear("hello") == COMPLETE
+    said = texts(game, match.events)
+    assert said[1].startswith("Round 2: You offered $42.00. The AI accepts. Deal reached at $42.00.")
 
 
 def test_a_match_that_is_stopped_keeps_the_texts_that_were_shown() -> None:
-    front = front_of(bargaining(), saying("55", "53"))
-    shown = [front.open(), front.hear("42")]
-    front.match.abort("the page was closed")
-    assert front.texts == shown
-
-
-def test_a_front_needs_its_own_game_and_record() -> None:
-    front = front_of(bargaining(), saying("55"))
-    with pytest.raises(ValueError, match="another game"):
-        Front.replay(bargaining(rounds=4), bargaining().start(6500, 4000), front.record)
-    with pytest.raises(ValueError, match="not for Trading"):
-        Front.over(Match(load("trading"), seed=1))
+    match = begun(bargaining(), "55")
+    for seat, text in (("B", "42"), ("A", "53")):
+        match.submit(seat, text)
+    shown = texts(match.game, match.events)
+    match.abort("the page was closed")
+    assert len(shown) == 2 and texts(match.game, match.events) == shown
 
 
 # Texts.
@@ -246,8 +143,12 @@ def test_a_front_needs_its_own_game_and_record() -> None:
 def test_the_texts_need_nothing_that_the_buyer_may_not_know() -> None:
     for preset in ("range", "none", "unsourced", "verified", "claimed"):
         game = bargaining(preset)
-        front = Front(game, game.start(6173, 3719), saying("70", "68", "66", "64"))
-        shown = "".join([front.open(), *(front.hear(text) for text in ("50", "hm", "51"))])
+        match = Match(game, start=game.start(6173, 3719))
+        for seat, text in zip("ABABA", ("70", "50", "68", "hm", "66"), strict=True):
+            if seat in match.pending():
+                match.submit(seat, text)
+        shown = "".join(texts(game, match.events))
+        assert "You offered $50.00" in shown
         assert "37.19" not in shown and "3719" not in shown and preset not in shown
 
 
@@ -299,9 +200,8 @@ def test_fixed_texts_are_those_of_the_document() -> None:
 
 
 def test_an_aborted_match_has_no_earnings_in_its_row() -> None:
-    front = front_of(bargaining(), saying("55"))
-    front.open()
-    front.match.abort("timeout")
-    columns = interview_row(front.record)
+    match = begun(bargaining(), "55")
+    match.abort("timeout")
+    columns = interview_row(match.record())
     assert columns["human_earnings"] is columns["total_surplus"] is columns["fifty_fifty"] is None
     assert columns["deal_reached"] is False

@@ -17,7 +17,7 @@ from negolab import laws
 from negolab.analysis import tables
 from negolab.catalog import load, parameters, stored_game
 from negolab.events import Rejected
-from negolab.formats.dealornodeal import contexts, read_corpus
+from negolab.formats.dealornodeal import contexts
 from negolab.game import SEATS, Invalid, Seat, observe, other
 from negolab.games.split import PRESETS, Action, EndTalk, Message, Proposal, Split, allocate, corpus_scenarios
 from negolab.games.split.allocation import complement, points
@@ -27,6 +27,7 @@ from negolab.games.split.players import smallest_share
 from negolab.games.split.statements import announcement_text, parse_hand, parse_offer, parse_values
 from negolab.match import Match
 from negolab.players.lookup import list_players, player
+from tests.support.dialogues import read_corpus
 
 CONTEXTS = [[[1, 2, 3], [1, 3, 1], [4, 0, 2]], [[1, 2, 3], [0, 2, 2], [4, 0, 2]], [[2, 2, 2], [1, 2, 2], [2, 2, 1]]]
 VARIANTS: list[tuple[str, dict[str, Any]]] = [

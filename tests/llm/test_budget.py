@@ -296,7 +296,7 @@ def test_a_run_of_an_earlier_version_goes_on_with_what_it_had_spent(tmp_path: Pa
     for _ in range(2):
         with ExitStack() as resources:
             models = open_models(ModelConfiguration(usd=1, private=True), tmp_path, "run", [], resources)
-            assert (models.budget.spent.usd, models.budget.spent.tokens) == (0.52, 720)
+            assert (models.policy.budget.spent.usd, models.policy.budget.spent.tokens) == (0.52, 720)
 
 
 def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ def assigned(
     Args:
         ops: Pairs of an operation, "start", "complete" or "drop", and a session's name, in order of time.
         cells: Number of cells.
-        weights: As in `assign`.
+        weights: As in `assign`; None: equal ones.
         seed: As in `assign`.
 
     Returns:
@@ -33,7 +33,7 @@ def assigned(
         if (op == "start") == (session in cell_of):
             raise ValueError(f"session {session!r} {'starts twice' if op == 'start' else 'never started'}")
         if op == "start":
-            cell_of[session] = assign(counts, weights, seed=seed)
+            cell_of[session] = assign(counts, weights or [1] * cells, seed=seed)
             counts[cell_of[session]] += 1
         elif op == "drop" and session not in dropped:
             dropped.add(session)

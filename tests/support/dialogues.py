@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
+
+from negolab.formats.dealornodeal import Dialogue, LineError, scan_corpus
 
 Row = tuple[int, ...]
 COUNTS, A, B = (1, 3, 2), (1, 3, 0), (4, 0, 3)
@@ -11,6 +13,16 @@ COUNTS, A, B = (1, 3, 2), (1, 3, 0), (4, 0, 3)
 KEEP: Row = (0, 3, 0)
 """The best division for both, as A's part."""
 TALK = ("i want the hats", "then i take the rest", "deal")
+
+
+def read_corpus(lines: Iterable[str]) -> list[Dialogue]:
+    """All dialogues of these lines; the first error is raised."""
+    dialogues: list[Dialogue] = []
+    for found in scan_corpus(lines):
+        if isinstance(found, LineError):
+            raise found
+        dialogues.append(found)
+    return dialogues
 
 
 def context(counts: Row, values: Row) -> str:

@@ -12,11 +12,11 @@ from negolab_widgets import HumanSeat
 from negolab_widgets.tables import PlainTable, table
 from negolab_widgets.tables.controls import ControlsContext
 
-from negolab import laws
 from negolab.catalog import game_names, list_games, load
 from negolab.game import SEATS, Invalid, Seat, other
 from negolab.match import Match
 from negolab.scaffolds.ultimatum import Ultimatum
+from tests.support.twins import twins
 from tests.widgets.test_widgets import below, press, state
 
 SHORT = ("casino", "seed", "range", "classic")
@@ -92,7 +92,7 @@ def test_a_table_is_the_same_whatever_the_other_knows(name: str, preset: str, se
 
 @pytest.mark.parametrize(("name", "preset"), PRESETS)
 def test_a_table_is_the_same_in_games_that_differ_only_in_what_the_other_is_told(name: str, preset: str) -> None:
-    for game, twin, seat in laws.twins(load(name, preset=preset), 4)[:3]:
+    for game, twin, seat in twins(load(name, preset=preset), 4)[:3]:
         blind_matches(Match(game, seed=1), Match(twin, seed=1), seat, random.Random(1))
 
 

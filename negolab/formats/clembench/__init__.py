@@ -1,7 +1,7 @@
 """Published matches of clembench's `hot_air_balloon` as records of the balloon game.
 
-`read_tree` reads all episodes below a folder, `read_episode` one, `read_instances` a file of instances; `score_pairs`
-and `ScoreTally` derive the stored scores again from the dialogues.
+`read_tree` reads all episodes below a folder, `read_episode` one; `score_pairs` and `ScoreTally` derive the
+stored scores again from the dialogues.
 """
 
 from negolab.formats.clembench.episodes import (
@@ -16,7 +16,6 @@ from negolab.formats.clembench.episodes import (
     episode_folders,
     import_published,
     read_episode,
-    read_instances,
     read_tree,
 )
 from negolab.formats.clembench.scores import NOTE, ScorePair, ScoreTally, compare_scores, score_pairs, stored_scores
@@ -37,7 +36,6 @@ __all__ = [
     "episode_folders",
     "import_published",
     "read_episode",
-    "read_instances",
     "read_tree",
     "score_pairs",
     "stored_scores",

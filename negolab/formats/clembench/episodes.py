@@ -76,18 +76,6 @@ class Imported(NamedTuple):
 # Instances.
 
 
-def read_instances(file: Path | str) -> list[Published]:
-    """Read the instances of an instance file, in order.
-
-    Raises:
-        ValueError: The file is missing or not an instance file, or an instance does not fit the game.
-    """
-    experiments = read_json(Path(file)).get("experiments")
-    if not isinstance(experiments, list):
-        raise ValueError(f"{file}: not an instance file, it has no experiments")
-    return [import_published(one, each["name"]) for each in experiments for one in each["game_instances"]]
-
-
 def import_published(plain: Mapping[str, Any], experiment: str) -> Published:
     """Build the game of one instance.
 

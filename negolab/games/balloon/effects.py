@@ -85,7 +85,7 @@ def apply_reference(public: Public, seat: Seat, say: Say, tags: Tags) -> Illegal
         if not names <= items:
             return IllegalMove(("unknown_item",), tags.propose)
     mine, theirs = public.active[seat], public.active[other(seat)]
-    if say.refuse and not _all_open(theirs, say.refuse):
+    if not set(say.refuse) <= set(theirs):  # one that is refused twice needs to be open only once
         return IllegalMove(("refuse_inactive",), tags.refuse)
     if say.agree:
         codes: tuple[str, ...] = ("agree_ambiguous",) if len(say.agree) > 1 else ()
@@ -94,11 +94,6 @@ def apply_reference(public: Public, seat: Seat, say: Say, tags: Tags) -> Illegal
         if codes:
             return IllegalMove(codes, tags.agree)
     return _apply_in_turn(public, say, mine, theirs)
-
-
-def _all_open(theirs: tuple[Names, ...], refused: tuple[Names, ...]) -> bool:
-    """Return True if every refused set is open; one that is refused twice needs to be open only once."""
-    return refused[0] in theirs if len(refused) == 1 else set(refused) <= set(theirs)
 
 
 def _apply_in_turn(public: Public, say: Say, mine: tuple[Names, ...], theirs: tuple[Names, ...]) -> MoveResult:
@@ -117,9 +112,6 @@ def _apply_in_turn(public: Public, say: Say, mine: tuple[Names, ...], theirs: tu
 
 def _remove_refused(theirs: tuple[Names, ...], refused: tuple[Names, ...]) -> tuple[Names, ...] | None:
     """Remove one entry per refusal; None if an entry is missing."""
-    if len(refused) == 1:
-        at = theirs.index(refused[0])
-        return theirs[:at] + theirs[at + 1 :]
     due = Counter(refused)
     left = []
     for names in theirs:

@@ -170,12 +170,12 @@ def mean_change(proposals: Sequence[Names]) -> float | None:
     return fmean(steps) if steps else None
 
 
-def frontier(state: State) -> tuple[tuple[float, float], ...]:
-    """Return all undominated payoffs within the LIMIT; () for more than `MAX_LISTED` items."""
+def listed_frontier(state: State) -> Frontier | None:
+    """Return all undominated payoffs within the LIMIT; None for more than `MAX_LISTED` items."""
     terms, own = state.public.terms, state.private
     if len(terms.effort) > MAX_LISTED:
-        return ()
-    return knapsack(terms.effort, own["A"].importance, own["B"].importance, terms.limit).points
+        return None
+    return knapsack(terms.effort, own["A"].importance, own["B"].importance, terms.limit)
 
 
 # Measures of a record.
@@ -206,7 +206,7 @@ def measures(record: Record) -> dict[str, Any]:
     made = proposals(game.reader, state)
     own = {seat: [names for by, names in made if by == seat] for seat in SEATS}
     norm = told["norm"] or dict.fromkeys(SEATS)
-    frontier = _listed_frontier(state)
+    frontier = listed_frontier(state)
     return {
         **general.flatten_by_seat({"norm": norm}),
         **{name: told[name] for name in ("harmonic", "normalised_harmonic", "main", "pareto", "effort")},
@@ -222,19 +222,12 @@ def measures(record: Record) -> dict[str, Any]:
 def frontier_in_percent(record: Record, shares: Sequence[float]) -> list[float] | None:
     """Return the frontier of a match in percent of the most each seat could reach: for each of `shares` (0 to 100), the
     most that B can have while A has at least that. None for more than 50 items and where a seat can reach nothing."""
-    frontier = _listed_frontier(start_state(record))
+    frontier = listed_frontier(start_state(record))
     if frontier is None or not (frontier.max_a and frontier.max_b):
         return None
     points = _points_in_percent(frontier)
     rising = [a for a, _ in points]
     return [points[bisect_left(rising, share)][1] for share in shares]
-
-
-def _listed_frontier(state: Any) -> Frontier | None:
-    terms, own = state.public.terms, state.private
-    if len(terms.effort) > MAX_LISTED:
-        return None
-    return knapsack(terms.effort, own["A"].importance, own["B"].importance, terms.limit)
 
 
 def _points_in_percent(frontier: Frontier) -> list[tuple[float, float]]:

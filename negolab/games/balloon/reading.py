@@ -249,8 +249,6 @@ class Reference(Reader):
     def __init__(self, tags: Tags, *, reasoning: bool, argument: bool) -> None:
         super().__init__(tags, reasoning=reasoning, argument=argument)
         self._tags = (tags.agree, tags.refuse, tags.propose)
-        every = (*self._tags, tags.argument, tags.reasoning)
-        self._distinct = not any(tag != end and tag.endswith(end) for tag in every for end in every)
         self._heads = tuple(re.compile(rf"{re.escape(tag)}:\s*+\{{") for tag in self._tags)
         self._blocks = tuple(re.compile(rf"{head.pattern}[^}}]*+\}}") for head in self._heads)
 
@@ -261,9 +259,6 @@ class Reference(Reader):
 
     @override
     def _message(self, text: str, rest: str, reasoning: str | None) -> Say | ReadError:
-        plain = self._plain(text, rest, reasoning)
-        if plain is not None:
-            return plain
         if self._lacks_argument(text):
             return ReadError("no_argument", self.tags.argument)
         if not _is_blank(self._left(text)):
@@ -274,24 +269,6 @@ class Reference(Reader):
         if reasoning is not None and not rest:
             return ReadError("nothing_to_relay", "")
         return Say(rest, reasoning, moves[2], moves[1], moves[0])
-
-    def _plain(self, text: str, rest: str, reasoning: str | None) -> Say | None:
-        """Parse consecutive blocks with one colon each, a fast path: no tag can hide in a block or form by a
-        deletion, so the result is that of the full parse. None: use the full parse."""
-        moves, arguments, end = self._split(rest)
-        colons = len(moves) + arguments + (reasoning is not None)
-        if bool(arguments) != self.argument or text.count(":") != colons or not self._distinct:
-            return None
-        if not rest or not _is_blank(rest[end:]):
-            return None
-        sets: dict[str, list[Names]] = {tag: [] for tag in self._tags}
-        for tag, body in moves:
-            found = None if "\n" in body else _parse_set(body)
-            if found is None or found.kind in ("dict", "empty"):
-                return None
-            sets[tag].append(found.names)
-        agree, refuse, propose = map(tuple, sets.values())
-        return Say(rest, reasoning, propose, refuse, agree)
 
     def _left(self, text: str) -> str:
         """Delete one kind of block after the other and return the rest; a deletion may form a block of a later kind."""

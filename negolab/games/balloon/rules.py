@@ -263,9 +263,10 @@ class Balloon(Parameters, frozen=True, kw_only=True):
 
     @override
     def frontier(self, state: State) -> tuple[tuple[float, float], ...]:
-        from negolab.games.balloon.measures import frontier
+        from negolab.games.balloon.measures import listed_frontier
 
-        return frontier(state)
+        found = listed_frontier(state)
+        return () if found is None else found.points
 
     @override
     def details(self, state: State) -> dict[str, Any]:

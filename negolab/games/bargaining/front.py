@@ -1,4 +1,4 @@
-"""The fixed texts that a human buyer reads, word for word as in the seed document, and a driver of a match over them.
+"""The fixed texts that a human buyer reads, word for word as in the seed document.
 
 `texts` is a pure fold of a match's events that uses only the game as told to the buyer, the buyer's observations and
 the final payoffs, so nothing that a human writes can change the rules or reveal the seller's number.
@@ -6,73 +6,50 @@ the final payoffs, so nothing that a human writes can change the rules or reveal
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
-from typing import Any, Self
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
 
 from negolab import catalog
 from negolab.events import Dealt, Ended, Event, Replied
-from negolab.game import Ask, Reply, Seat, State, observe
-from negolab.games.bargaining.prompt import seller_claim
-from negolab.games.bargaining.rules import Bargaining
-from negolab.games.bargaining.rules_text import rules_text
-from negolab.games.bargaining.state import Action, Private, Public, Seen
-from negolab.match import Match
-from negolab.money import format_cents
-from negolab.record import Fold, Record, start_state
+from negolab.game import Seat, State, observe
+from negolab.games.bargaining.prompt import list_alternatives, seller_claim
+from negolab.games.bargaining.rules import Bargaining, fair_price
+from negolab.games.bargaining.state import Private, Public, Seen, Told, reservation_value
+from negolab.money import divide_half_up, format_cents
+from negolab.record import Fold
 
-# Sentences and boxes.
+SEAT = "B"
+"""The seat that reads the texts: the human buyer."""
 
-QUESTION = "Do you accept, or would you like to make a counteroffer?"
-LAST_OFFER = "This is your last chance to make an offer."
-FINAL_NOTE = "Any counteroffer now counts as a rejection."
-FINAL_QUESTION = "This is the AI's final offer. Type 'accept' or 'reject'."
-COMPLETE = "The game is complete. You do not need to do anything else. Thank you for participating!"
+FIXED: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
+COMPLETE: str = FIXED["complete"]
+"""The answer to what is said after the end."""
+CLOSING: str = FIXED["closing"]
+"""First line of the end, in place of which a study puts its own words."""
 
-_RULER = "━" * 30
-CLOSING = "══════════ GAME OVER ══════════"
-"""First line of the closing, which a study puts its own words in place of."""
-_GAME_OVER = """\
-══════════ GAME OVER ══════════
-
-╔══════════════════════════════════════════════════╗
-║                                                  ║
-║            ✅  YOU ARE FINISHED  ✅               ║
-║                                                  ║
-║   This interview is now COMPLETE.                ║
-║   You do not need to do anything else.           ║
-║                                                  ║
-║   Final Earnings:                                ║
-║{human}║
-║{ai}║
-║                                                  ║
-║   Thank you for participating!                   ║
-║                                                  ║
-╚══════════════════════════════════════════════════╝"""
+# Boxes.
 
 
 def status_box(number: int, rounds: int, price: int, offerer: str) -> str:
     """Format the box below an offer of the AI."""
-    lines = [
-        "  BARGAINING STATUS",
-        f"  Round {number} of {rounds}",
-        f"  Last offer: {format_cents(price)} by {offerer}",
-    ]
-    return "\n".join([_RULER, *lines, _RULER])
+    box: str = FIXED["status"]
+    return box.format(number=number, rounds=rounds, price=format_cents(price), offerer=offerer)
 
 
 def game_over_box(human: float, ai: float) -> str:
     """Format the final box; earnings in cents, 50 columns between the borders."""
-    return _GAME_OVER.format(
-        human=f"     Human: {format_cents(human)}".ljust(50), ai=f"     AI: {format_cents(ai)}".ljust(50)
-    )
+    earned = {"human": f"     Human: {format_cents(human)}", "ai": f"     AI: {format_cents(ai)}"}
+    box: str = FIXED["game_over"].format(**{name: line.ljust(50) for name, line in earned.items()})
+    return f"{CLOSING}\n\n{box}"
 
 
 def reprompt(lo: int, hi: int, reject_named: bool) -> str:
     """Format the answer to an invalid reply."""
+    sentence: str = FIXED["reprompt"]
     ways = "'accept', 'reject', or" if reject_named else "'accept' or"
-    lowest, highest = format_cents(lo), format_cents(hi)
-    return f"That's not a valid response. Please type {ways} enter a counteroffer between {lowest} and {highest}."
+    return sentence.format(ways=ways, lowest=format_cents(lo), highest=format_cents(hi))
 
 
 # The texts of a match.
@@ -132,7 +109,7 @@ def opening(told: Bargaining, seen: Seen) -> str:
         )
     lo, hi = format_cents(told.price_lo), format_cents(told.price_hi)
     lines.append(f"Round 1 of {told.rounds}: Your turn to open. Name a price from {lo} to {hi}.")
-    return "\n".join([*lines, LAST_OFFER] if told.rounds == 1 else lines)
+    return "\n".join([*lines, FIXED["last_offer"]] if told.rounds == 1 else lines)
 
 
 def answer(told: Bargaining, before: Seen, after: Seen, payoffs: Payoffs) -> str:
@@ -186,136 +163,153 @@ def _after_ai_offer(public: Public) -> list[str]:
     lines = [*said, "", status_box(number, public.terms.rounds, cents, "AI"), ""]
     left = public.terms.rounds - number
     if left == 0:
-        return [*lines, FINAL_NOTE, FINAL_QUESTION]
-    return [*lines, LAST_OFFER, QUESTION] if left == 1 else [*lines, QUESTION]
+        return [*lines, FIXED["final_note"], FIXED["final_question"]]
+    return [*lines, *([FIXED["last_offer"]] if left == 1 else []), FIXED["question"]]
 
 
-log = logging.getLogger("negolab.games.bargaining")
-
-SEAT = "B"
-"""The seat that reads the texts: the human buyer."""
-
-AskSeller = Callable[[Seen], str | Reply | Action | None]
-"""The seller's reply to its observation, text or action. None or an exception counts as an empty reply."""
+# The rules, in plain lines.
 
 
-class Front:
-    """Drives a match of a human buyer with one text per reply.
-
-    `ask_seller` replies for A. Without it, submit to `match` for both seats and read `texts`.
-
-    Example:
-        >>> import negolab as nl
-        >>> from negolab.games.bargaining import Offer
-        >>> game = nl.load("bargaining")
-        >>> front = Front(game, game.start(6500, 4000), lambda seen: Offer(6000))
-        >>> front.open().splitlines()[-1]
-        'Do you accept, or would you like to make a counteroffer?'
-        >>> front.hear("accept").splitlines()[0]
-        "You accepted the AI's offer. Deal reached at $60.00."
-    """
-
-    def __init__(self, game: Bargaining, state: State[Public, Private], ask_seller: AskSeller | None = None) -> None:
-        self._sit(game, Match(game, start=state), ask_seller)
-
-    def _sit(self, game: Bargaining, match: Match, ask_seller: AskSeller | None) -> None:
-        self.game = game
-        self.match = match
-        self.late = 0
-        self._ask_seller = ask_seller
-
-    @classmethod
-    def over(cls, match: Match, ask_seller: AskSeller | None = None) -> Self:
-        """Make a front over a match that has already begun."""
-        if not isinstance(match.game, Bargaining):
-            raise ValueError(f"this front is for bargaining, not for {type(match.game).__name__}")
-        front = cls.__new__(cls)
-        front._sit(match.game, match, ask_seller)
-        return front
-
-    @classmethod
-    def replay(
-        cls, game: Bargaining, state: State[Public, Private], record: Record, ask_seller: AskSeller | None = None
-    ) -> Self:
-        """Rebuild the front of a record, with the same `texts`; the seller is not asked again."""
-        if record.game != game or start_state(record) != state:
-            raise ValueError(f"record {record.id} is of another game or start")
-        return cls.over(Match.replay(record), ask_seller)
-
-    # The human.
-
-    def open(self) -> str:
-        """Return the first text, with the seller's first offer where it opens."""
-        self._seller_moves()
-        if "A" in self.match.pending() and not self.match.state.public.offers:
-            raise ValueError("the seller has not made its first offer")
-        return self.texts[0]
-
-    def hear(self, text: str) -> str:
-        """Submit the human's text and return the answer; after the end a fixed sentence, and `late` is counted up."""
-        if self.match.ended is not None:
-            self.late += 1
-            return COMPLETE
-        return self._answered(lambda: self.match.submit("B", text))
-
-    def act(self, action: Action) -> str:
-        """Play the human's action and return the answer; `ValueError` if it is not legal."""
-        if self.match.ended is not None:
-            return COMPLETE
-        return self._answered(lambda: self.match.act("B", action))
-
-    @property
-    def texts(self) -> list[str]:
-        """All texts so far, except those after the end."""
-        return texts(self.game, self.match.events)
-
-    @property
-    def record(self) -> Record:
-        return self.match.record()
-
-    def _answered(self, reply: Callable[[], object]) -> str:
-        if self._ask_seller is None:
-            raise ValueError("nobody answers for the seller here: submit to the match and read `texts` afterwards")
-        before = self.match.seen("B")
-        reply()
-        self._seller_moves()
-        told: Any = self.match.told("B")
-        payoffs = {} if self.match.ended is None else self.match.ended.payoffs
-        return answer(told, before, self.match.seen("B"), payoffs)
-
-    # The seller.
-
-    def _seller_moves(self) -> None:
-        while self._ask_seller is not None and (ask := self.match.pending().get("A")):
-            self._hear_seller(self._ask_seller, ask)
-
-    def _hear_seller(self, ask_seller: AskSeller, ask: Ask) -> None:
-        try:
-            reply = ask_seller(ask.seen)
-        except Exception as error:
-            # Counts as no words. Its text is not logged: it could hold what the seller knows.
-            log.warning("the seller failed with %s; its decision counts as missing", type(error).__name__)
-            reply = None
-        if isinstance(reply, Awaitable):
-            raise TypeError("this seller answers later: let `play` drive the match and read `texts`")
-        if isinstance(reply, str | Reply):
-            self.match.submit("A", reply)
-        elif reply is None or not self._seller_acts(reply):
-            self.match.submit("A", "")
-
-    def _seller_acts(self, action: Action) -> bool:
-        try:
-            self.match.act("A", action)
-        except ValueError:
-            return False
-        return True
+def rules_text(game: Bargaining, seen: Seen) -> str:
+    """Write the rules from the game as told to the buyer and the buyer's observation."""
+    article = "an" if game.item[0].lower() in "aeiou" else "a"
+    value = format_cents(reservation_value(seen))
+    lines = [
+        f"This is a price negotiation over {article} {game.item}. You are the buyer and the AI is the seller.",
+        "",
+        f"- Your valuation: The {game.item} is worth {value} to you",
+        *_cost_lines(game, seen),
+        *_value_lines(game, seen),
+        f"- Alternating offers: {_alternation(game)}",
+        f"- Maximum {_count(game.rounds, 'round')} ({_offers_per_player(game)})",
+        f"- Valid prices: {format_cents(game.price_lo)} to {format_cents(game.price_hi)}",
+        "- Each round: You can accept the current offer or make a counteroffer",
+        *_extra_lines(game),
+        f"- If a deal is reached: You earn {value} minus the agreed price; {_deal_earnings(game, seen)}",
+        f"- If no deal after {_count(game.rounds, 'round')}: {_no_deal_earnings(game)}",
+        "",
+        *_example_lines(game, seen, value),
+    ]
+    return "\n".join(lines)
 
 
-def seller_from_player(player: Any, match: Match) -> AskSeller:
-    """Wrap a synchronous player as the `ask_seller` of a front over `match`."""
+def _cost_word(game: Bargaining) -> str:
+    return "valuation" if game.frame == "keeps_item" else "cost"
 
-    def ask_seller(seen: Seen) -> str | Reply | Action | None:
-        reply: str | Reply | Action | None = player.reply(match.told("A"), match.pending()["A"])
-        return reply
 
-    return ask_seller
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _told(of: str, told: Told, exact: int | None) -> str:
+    """Say what one seat was told `of` the other's number."""
+    kind, *given = map(str, told)
+    amounts = [exact or 0] if kind == "exact" else [int(amount) for amount in given]
+    words: dict[str, str] = FIXED[of]
+    either = list_alternatives(tuple(amounts)) if amounts else ""
+    return words.get(kind, words["nothing"]).format(*map(format_cents, amounts), either=either)
+
+
+def _cost_lines(game: Bargaining, seen: Seen) -> list[str]:
+    line = f"- Seller's {_cost_word(game)}: {_told('cost', game.buyer_told, seen.public.cost)}"
+    return [line, FIXED["claim"]] if game.buyer_told[0] == "claimed" else [line]
+
+
+def _value_lines(game: Bargaining, seen: Seen) -> list[str]:
+    line = _told("value", game.seller_told, reservation_value(seen))
+    both = game.seller_told[0] == "exact" and game.buyer_told == ("exact",)
+    return [line, FIXED["both"]] if both else [line]
+
+
+def _alternation(game: Bargaining) -> str:
+    first, second = ("The AI makes", "you") if game.opener == "seller" else ("You make", "the AI")
+    if game.rounds == 1:
+        return f"{first} the only offer (Round 1)"
+    course = f"{first} the first offer (Round 1), then {second} (Round 2)"
+    if game.rounds > 2:
+        course += f", then {'the AI' if game.opener == 'seller' else 'you'} (Round 3)"
+    return f"{course}, and so on" if game.rounds > 3 else course
+
+
+def _offers_per_player(game: Bargaining) -> str:
+    if game.rounds % 2 == 0:
+        return f"{_count(game.rounds // 2, 'offer')} per player"
+    more, fewer = (game.rounds + 1) // 2, game.rounds // 2
+    ai, human = (more, fewer) if game.opener == "seller" else (fewer, more)
+    return f"{_count(ai, 'AI offer')}, {_count(human, 'human offer')}"
+
+
+def _extra_lines(game: Bargaining) -> list[str]:
+    lines = []
+    if game.talk != "none":
+        who, whose = ("The AI", "its") if game.talk == "seller" else ("Both players", "their")
+        lines.append(
+            f"- Messages: {who} may add a short message to {whose} offers. These are just talk; only the price matters"
+        )
+    if game.walk_away:
+        lines.append("- Walking away: Type 'walk away' to end the game without a deal")
+    if game.discount_buyer != 1 or game.discount_seller != 1:
+        lines.append(
+            "- Waiting costs: For each round after Round 1, your earnings are multiplied by "
+            f"{game.discount_buyer:g} and the seller's by {game.discount_seller:g}"
+        )
+    return lines
+
+
+def _cost_text(seen: Seen) -> str:
+    return "their cost" if seen.public.cost is None else format_cents(seen.public.cost)
+
+
+def _deal_earnings(game: Bargaining, seen: Seen) -> str:
+    earns = "the seller earns the agreed price"
+    return earns if game.frame == "keeps_item" else f"{earns} minus {_cost_text(seen)}"
+
+
+def _no_deal_earnings(game: Bargaining, *, example: bool = False) -> str:
+    """Say what no deal brings, in the shorter words of an `example` too."""
+    part, seller, both = (",", "Seller", "Both") if example else (";", "the seller", "Both players")
+    if game.frame == "keeps_item":
+        return f"You earn {format_cents(game.outside_buyer)}{part} the seller keeps the {game.item}"
+    if game.outside_buyer or game.outside_seller:
+        own, others = format_cents(game.outside_buyer), format_cents(game.outside_seller)
+        return f"You earn {own}{part} {seller} earns {others}"
+    return f"{both} earn $0.00"
+
+
+# The examples.
+
+
+def _example_lines(game: Bargaining, seen: Seen, value: str) -> list[str]:
+    cost = seen.public.cost
+    known = "" if cost is None else f", seller {_cost_word(game)} = {format_cents(cost)}"
+    first, second = example_prices(game, seen)
+    even = " (even split)" if _is_even(game, seen) else ""
+    return [
+        f"Examples (your value = {value}{known}):",
+        _example(game, seen, value, first) + even,
+        _example(game, seen, value, second),
+        f"- No deal → {_no_deal_earnings(game, example=True)}",
+    ]
+
+
+def example_prices(game: Bargaining, seen: Seen) -> tuple[int, int]:
+    """Return the two example prices; `fair` is the midpoint. Where both numbers are public, a second example that would
+    show a loss or repeat the first is replaced by a price a fifth of the surplus above cost."""
+    value, cost = seen.public.value, seen.public.cost
+    fair = 0 if value is None or cost is None else fair_price(value, cost)
+    first, second = (fair if price == "fair" else int(price) for price in game.examples)
+    if value is not None and cost is not None and not (cost < second < value and second != first):
+        second = cost + divide_half_up(value - cost, 5)
+    return first, second
+
+
+def _is_even(game: Bargaining, seen: Seen) -> bool:
+    value, cost = seen.public.value, seen.public.cost
+    if game.examples[0] != "fair" or game.frame != "profit" or value is None or cost is None:
+        return False
+    return (value + cost) % 2 == 0
+
+
+def _example(game: Bargaining, seen: Seen, value: str, price: int) -> str:
+    earns = format_cents(price) if game.frame == "keeps_item" else f"{format_cents(price)} − {_cost_text(seen)}"
+    return f"- Deal at {format_cents(price)} → You earn {value} − {format_cents(price)}, Seller earns {earns}"

@@ -168,16 +168,6 @@ def nash_price(record: Record) -> float | None:
     return solutions.nash(value, cost, *outside, 0.5, game.price_lo, game.price_hi)
 
 
-def price_less_spe(record: Record) -> float | None:
-    """Return the deal's price less `spe_price` in cents, positive in the seller's favour; None also without a deal."""
-    return _difference(final_state(record).public.price, spe_price(record))
-
-
-def price_less_nash(record: Record) -> float | None:
-    """Return the deal's price less `nash_price` in cents, positive in the seller's favour; None also without a deal."""
-    return _difference(final_state(record).public.price, nash_price(record))
-
-
 def _difference(price: int | None, benchmark: float | None) -> float | None:
     return None if price is None or benchmark is None else price - benchmark
 

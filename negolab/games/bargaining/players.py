@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import random
 from fractions import Fraction
 from functools import lru_cache
 from typing import Any, ClassVar, Literal
@@ -233,18 +232,14 @@ class RandomPrice(Bargainer):
 
     deterministic = False
 
-    def __init__(self, *, seed: int = 0) -> None:
-        super().__init__(seed=seed)
-        self._rng = random.Random(seed)
-
     @override
     def act(self, game: Any, seen: Seen) -> Action:
         public = seen.public
-        if public.offers and self._rng.random() < 0.25:
+        if public.offers and self.rng.random() < 0.25:
             return ACCEPT
         if public.last_response:
             return REJECT
-        return Offer(self._rng.randint(public.terms.price_lo, public.terms.price_hi))
+        return Offer(self.rng.randint(public.terms.price_lo, public.terms.price_hi))
 
 
 # Equilibrium play.

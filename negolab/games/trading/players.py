@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Literal
@@ -89,17 +88,13 @@ class RandomLegal(_Trader):
 
     deterministic = False
 
-    def __init__(self, *, seed: int = 0) -> None:
-        super().__init__(seed=seed)
-        self._rng = random.Random(seed)
-
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:
-        return self._rng.random() < 0.5
+        return self.rng.random() < 0.5
 
     @override
     def offers(self, game: Trading, seen: Seen, accepted: Offer | None) -> Deal | None:
-        draw = self._rng.random
+        draw = self.rng.random
         held = _holdings_after(seen, accepted)
         goods = [r for r in range(5) if held[r]]
         if draw() >= (0.75 if incoming_offer(seen) is None else 0.5) or not goods:
@@ -109,10 +104,10 @@ class RandomLegal(_Trader):
         return self._lots({r: min(held[r], 5) for r in given}), self._lots(dict.fromkeys(wanted, 5))
 
     def _sample(self, goods: list[int]) -> list[int]:
-        return self._rng.sample(goods, min(len(goods), 1 + (self._rng.random() < 0.5)))
+        return self.rng.sample(goods, min(len(goods), 1 + (self.rng.random() < 0.5)))
 
     def _lots(self, most: dict[int, int]) -> Goods:
-        rows = [single_good(r, 1 + int(self._rng.random() * n)) for r, n in most.items()]
+        rows = [single_good(r, 1 + int(self.rng.random() * n)) for r, n in most.items()]
         return rows[0] if len(rows) == 1 else add(rows[0], rows[1])
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
 import msgspec
 from typing_extensions import override
 
+from negolab._internal.validation import is_json
 from negolab.ledger import NOTHING, PICO, Cost
 from negolab.llm.endpoint.availability import Availability, format_duration
 from negolab.llm.endpoint.call import Answer, AnswerStore, Call, Usage
@@ -35,7 +36,6 @@ from negolab.llm.endpoint.errors import (
     RejectedAnswer,
     RequestRefused,
     RunFailed,
-    is_json,
     raise_for,
 )
 from negolab.llm.endpoint.keys import BROKER_PATH, Key

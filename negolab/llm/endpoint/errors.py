@@ -318,15 +318,6 @@ def decode_json(body: bytes) -> Any:
         return json.loads(decode_text(body))
 
 
-def is_json(text: str) -> bool:
-    """Return True for a text that is one JSON value."""
-    try:
-        msgspec.json.decode(text)
-    except (ValueError, RecursionError):
-        return False
-    return True
-
-
 def one_line(text: str, length: int = MAX_QUOTE) -> str:
     """Return a server's text on one line, cut to `length`, with its long words cut and without control characters."""
     words = "".join(c if c.isprintable() else " " for c in text[: 20 * length]).split()

@@ -16,20 +16,15 @@ from negolab.studies.database.payments import returned_ids
 from negolab.studies.database.schema import answers, attempts, participants, progress, studies
 
 
-def assign(counts: Sequence[int], weights: Sequence[float] | None = None, *, seed: int | None = None) -> int:
+def assign(counts: Sequence[int], weights: Sequence[float], *, seed: int | None = None) -> int:
     """Return the index of the cell with the fewest sessions relative to its weight.
 
     Args:
         counts: Active and completed sessions per cell; dropped ones do not count.
-        weights: Weight of each cell; None: equal weights.
+        weights: Weight of each cell, above 0.
         seed: Ties go to the first cell in a random order that is drawn anew for each block, so that participants
             cannot predict it. None: ties go to the lowest index.
-
-    Raises:
-        ValueError: There is no cell, or the weights are not one positive number per cell.
     """
-    weights = [1] * len(counts) if weights is None else weights
-    _check(counts, weights)
     loads = [count / weight for count, weight in zip(counts, weights, strict=True)]
     least = min(loads)
     tied = [cell for cell, load in enumerate(loads) if load == least]
@@ -43,13 +38,6 @@ def block(cells: int, number: int, seed: int) -> list[int]:
     order = list(range(cells))
     random.Random(f"{seed}:{number}").shuffle(order)
     return order
-
-
-def _check(counts: Sequence[int], weights: Sequence[float]) -> None:
-    if not counts:
-        raise ValueError("there must be at least one cell")
-    if len(weights) != len(counts) or not all(weight > 0 for weight in weights):
-        raise ValueError(f"weights must be {len(counts)} numbers above 0, not {list(weights)!r}")
 
 
 ACTIVE = ("waiting", "playing")
