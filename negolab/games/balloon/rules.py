@@ -268,6 +268,10 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         return frontier(state)
 
     @override
+    def own_value(self, state: State, seat: Seat) -> Any:
+        return state.private[seat].importance
+
+    @override
     def details(self, state: State) -> dict[str, Any]:
         from negolab.games.balloon.measures import scores
 
