@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import re
@@ -71,6 +72,23 @@ def test_the_tables_of_a_run_join_and_the_dictionary_names_their_columns(game: s
     assert (named[["type", "meaning"]] != "").all(axis=None)
     unit = nl.load(game).unit
     assert set(named[named.column.str.startswith("payoff")].unit) == {unit}
+
+
+@pytest.mark.parametrize("game", [*game_names(), "tests.support.games.picnic"])
+def test_no_column_of_any_preset_or_of_a_game_of_ones_own_is_undefined(game: str, tmp_path: Path) -> None:
+    module = importlib.import_module(f"negolab.games.{game}" if game in game_names() else game)
+    games = [nl.load(game, preset) for preset in module.PRESETS]
+    records = [record for each in games for record in nl.batch(each, "random-legal", "random-legal", n=1)]
+    named = [msgspec.structs.replace(one.header, id=str(at)) for at, one in enumerate(records)]
+    records = [msgspec.structs.replace(one, header=head) for one, head in zip(records, named, strict=True)]
+    tables = exported(kept(tmp_path / "run", *records), tmp_path / "out")
+    assert len(tables["seats"]) == 2 * len(records) and tables["seats"].own_value.notna().all()
+    rows = pd.read_csv(tmp_path / "out" / "dictionary.csv", keep_default_na=False).to_dict("records")
+    assert all(row["type"] and row["meaning"] for row in rows)
+    same = json.loads((tmp_path / "out" / "settings.json").read_text())["matches"]
+    described = {(row["table"], row["column"]) for row in rows}
+    columns = {(name, str(column)) for name, table in tables.items() for column in table}
+    assert described == columns | {("settings", name) for name in same}
 
 
 def test_proposals_have_prices_as_numbers_and_packages_as_json(tmp_path: Path) -> None:
