@@ -351,6 +351,18 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Return the parts of a reply that were not taken, for replays: start, end and why, in order."""
         return ()
 
+    def role(self, seat: Seat) -> str:
+        """Return what a seat is called in tables of data, such as `buyer`."""
+        return f"player {seat}"
+
+    def own_value(self, state: State[Public, Private], seat: Seat) -> Any:
+        """Return what `seat` drew in an initial state as plain data for tables: a number such as its cost, or more.
+
+        By default its private state; where that has one field only, what stands there.
+        """
+        own = msgspec.to_builtins(state.private[seat], enc_hook=sorted)
+        return next(iter(own.values())) if isinstance(own, dict) and len(own) == 1 else own
+
     def describe_effect(self, public: Public) -> str:
         """Return what the last move did that its words do not say, for replays and transcripts; "" for most."""
         return ""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
-from functools import lru_cache
-from typing import Any
+import threading
+from collections.abc import Callable, Iterator
+from functools import lru_cache, wraps
+from typing import Any, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -21,6 +22,7 @@ DETERMINISTIC = "deterministic"
 """The note of a header that lists the seats of players that draw nothing at random."""
 CODE = "code"
 """The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash."""
+_Found = TypeVar("_Found")
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -67,7 +69,7 @@ class Record(msgspec.Struct, frozen=True):
     @property
     def game(self) -> AnyGame:
         """The game as it was played; `ValueError` if it is not one of negolab's and its module is not imported."""
-        return _stored_game(self.header.game, self.header.preset, json.dumps(self.header.params))
+        return _game(self)
 
     @property
     def end(self) -> End | None:
@@ -105,6 +107,28 @@ class Record(msgspec.Struct, frozen=True):
     def to_line(self) -> bytes:
         """Encode the record as one line of JSON, with its line end."""
         return _encoder.encode(self) + b"\n"
+
+
+def kept_for_last(function: Callable[[Record], _Found]) -> Callable[[Record], _Found]:
+    """Keep the result for the record asked for last: tables and measures ask for the same things of one after another.
+
+    Each thread keeps its own.
+    """
+    kept = threading.local()
+
+    @wraps(function)
+    def found(record: Record) -> _Found:
+        last: tuple[Record, _Found] | None = getattr(kept, "last", None)
+        if last is None or last[0] is not record:
+            last = kept.last = record, function(record)
+        return last[1]
+
+    return found
+
+
+@kept_for_last
+def _game(record: Record) -> AnyGame:
+    return _stored_game(record.header.game, record.header.preset, json.dumps(record.header.params))
 
 
 @lru_cache(maxsize=256)
@@ -207,6 +231,7 @@ def _decode_whole(line: bytes | str) -> Record:
         raise ValueError(f"not a record: {error}") from None
 
 
+@kept_for_last
 def start_state(record: Record) -> State[Any, Any]:
     """Return the initial state."""
     dealt = record.events[0]
@@ -215,11 +240,6 @@ def start_state(record: Record) -> State[Any, Any]:
     return (
         state if isinstance(state, State) else catalog.decode_state(catalog.imported_class(record.header.game), state)
     )
-
-
-def with_typed_start(record: Record) -> Record:
-    """Decode the initial state of a record once, for callers that use it often: decoding is slow."""
-    return msgspec.structs.replace(record, events=(Dealt(start_state(record)), *record.events[1:]))
 
 
 class Fold:
@@ -255,6 +275,17 @@ class Fold:
         return self._told[seat].parse(reply.text, seen)
 
 
+class _Replay:
+    """A record that is folded as far as it was asked for."""
+
+    def __init__(self, record: Record) -> None:
+        self.fold = Fold(record.game, start_state(record))
+        self.states: list[State[Any, Any]] = []
+
+
+_replayed = kept_for_last(_Replay)
+
+
 def states(record: Record) -> Iterator[State[Any, Any]]:
     """Replay a record.
 
@@ -267,13 +298,15 @@ def states(record: Record) -> Iterator[State[Any, Any]]:
     Raises:
         ValueError: The record cannot be replayed; names the event.
     """
-    fold = Fold(record.game, start_state(record))
+    replayed = _replayed(record)
     for i, event in enumerate(record.events):
-        try:
-            yield fold.apply(event)
-        except Exception as error:  # a damaged record can break any rule
-            why = f"{type(error).__name__}: {error}"
-            raise ValueError(f"record {record.id}, event {i}: cannot be replayed: {why}") from error
+        if i == len(replayed.states):
+            try:
+                replayed.states.append(replayed.fold.apply(event))
+            except Exception as error:  # a damaged record can break any rule
+                why = f"{type(error).__name__}: {error}"
+                raise ValueError(f"record {record.id}, event {i}: cannot be replayed: {why}") from error
+        yield replayed.states[i]
 
 
 def final_state(record: Record) -> State[Any, Any]:

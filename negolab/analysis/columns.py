@@ -17,8 +17,9 @@ from negolab.formatting import FORMULA_STARTS
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
 
-Type = Literal["text", "integer", "number", "amount", "boolean", "time", "json"]
-"""`amount` is a number that frames keep whole where all are; `time` is in seconds since 1970 and becomes UTC."""
+Type = Literal["text", "integer", "number", "amount", "value", "boolean", "time", "json"]
+"""`amount` is a number that frames keep whole where all are, `value` a number or text, which has the type of all of
+them (files that are written at once: text); `time` is in seconds since 1970 and becomes UTC."""
 
 _ARROW: dict[Type, pa.DataType] = {
     "text": pa.large_string(),
@@ -26,6 +27,7 @@ _ARROW: dict[Type, pa.DataType] = {
     "integer": pa.int64(),
     "number": pa.float64(),
     "amount": pa.null(),  # inferred: integers or floats
+    "value": pa.null(),
     "boolean": pa.bool_(),
     "time": pa.timestamp("us", "UTC"),
 }
@@ -34,12 +36,14 @@ Row = Mapping[str, Any]
 
 
 class Column(NamedTuple):
-    """Column of a table: its name, type, and texts for the data dictionary (`unit`: "" for none)."""
+    """Column of a table: its name, type, and texts for the data dictionary ("" for none)."""
 
     name: str
     type: Type
     meaning: str
     unit: str = ""
+    formula: str = ""
+    source: str = ""
 
 
 Columns = Sequence[Column]
@@ -54,7 +58,8 @@ def typed_frame(rows: Iterable[Row], columns: Columns) -> pd.DataFrame:
         ValueError: A value does not fit its column's type.
     """
     chunks = [inferred_schema(columns).empty_table(), *chunked(rows, columns)]
-    table = with_numbers(pa.concat_tables(chunks, promote_options="permissive"))
+    schema = unified_schema([chunk.schema for chunk in chunks])
+    table = with_numbers(pa.concat_tables([conform(chunk, schema) for chunk in chunks]))
     del chunks
     frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
     return frame
@@ -79,7 +84,8 @@ def inferred_schema(columns: Columns) -> pa.Schema:
 
 def file_schema(columns: Columns) -> pa.Schema:
     """Return the types of the columns in a file, where amounts are floats."""
-    return pa.schema([(c.name, _ARROW["number" if c.type == "amount" else c.type]) for c in columns])
+    streamed: dict[Type, Type] = {"amount": "number", "value": "text"}
+    return pa.schema([(c.name, _ARROW[streamed.get(c.type, c.type)]) for c in columns])
 
 
 def chunked(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
@@ -91,7 +97,7 @@ def chunked(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
 
 def _column(column: Column, values: list[Any]) -> pa.Array:
     """Build one column; integers that do not fit become floats, and inferred values of several types text."""
-    if column.type == "amount":
+    if column.type in ("amount", "value"):
         return inferred(values)
     try:
         if column.type == "time":
@@ -209,7 +215,7 @@ def dictionary(tables: Mapping[str, Columns]) -> pd.DataFrame:
     return pd.DataFrame(
         [
             {"table": table, "column": c.name, "type": "number" if c.type == "amount" else c.type, "unit": c.unit,
-             "meaning": c.meaning}
+             "meaning": c.meaning, "formula": c.formula, "source": c.source}
             for table, columns in tables.items()
             for c in columns
         ]

@@ -23,8 +23,8 @@ from negolab._internal.files import atomic_write
 from negolab._internal.version import __version__
 from negolab.analysis.columns import Column, Columns, chunked, conform, inferred_schema, unified_schema
 from negolab.analysis.measures import measure_match
-from negolab.analysis.observations import MatchRow
-from negolab.analysis.tables import MATCHES, match_row
+from negolab.analysis.table_columns import MATCHES
+from negolab.analysis.tables import has_agreed, matched
 from negolab.record import Record
 from negolab.sweeps import status
 
@@ -118,9 +118,7 @@ def _measured(records: Iterator[Record]) -> Iterator[pa.Table]:
 
 
 def _row(record: Record) -> dict[str, Any]:
-    row = match_row(MatchRow.of(record))
-    agreed = None if record.end is None or row["stopped"] else record.end == "AGREED"
-    return {**measure_match(record), **row, "agreed": agreed}
+    return {**measure_match(record), **matched(record), "agreed": has_agreed(matched(record))}
 
 
 def _columns(rows: list[dict[str, Any]]) -> Columns:

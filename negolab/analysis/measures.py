@@ -21,7 +21,7 @@ from negolab.analysis.summary import KINDS
 from negolab.catalog import AnyGame
 from negolab.events import Stepped
 from negolab.game import SEATS, InvalidKind, Seat, State, other
-from negolab.record import Record, final_state, start_state, with_typed_start
+from negolab.record import Record, final_state, start_state
 from negolab.theory.solutions import ideal_gains, kalai_smorodinsky_point, nash_point
 from negolab.user_code import describe_failure
 
@@ -97,7 +97,6 @@ def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any
     Raises:
         ValueError: The record cannot be replayed.
     """
-    record = with_typed_start(record)
     general = _tried("the general measures", GENERAL, lambda: _general_measures(record), failed)
     return {**general, **_game_measures(record, failed)}
 

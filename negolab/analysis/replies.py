@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
-from negolab.events import Event, Forfeited, Rejected, Replied, same_payoffs
+from negolab.events import Event, Forfeited, Rejected, Replied, Stepped, same_payoffs
 from negolab.game import SEATS, Invalid, InvalidKind, Reply, Seat, State, observe
 from negolab.ledger import Cost
-from negolab.record import Record, start_state, states
+from negolab.record import Record, kept_for_last, start_state, states
 
 
 def iter_replies(record: Record) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
@@ -40,6 +40,19 @@ def reply_positions(events: Sequence[Event]) -> list[int]:
 def model_cost(record: Record) -> Cost:
     """Return what the answers of models in a record took."""
     return reduce(Cost.plus, (Cost.of_reply(reply) for _, reply, _ in iter_replies(record) if reply), Cost())
+
+
+def agreeing_reply(record: Record) -> tuple[int, Seat, Reply] | None:
+    """Return the reply that ended a match in agreement: its number, its seat and its words.
+
+    None for any other end, where both seats or a rule moved last, and in games of several deals, which end unasked.
+    """
+    last = next((event for event in reversed(record.events) if isinstance(event, Stepped | Forfeited)), None)
+    if record.end != "AGREED" or not isinstance(last, Stepped) or len(last.seats) > 1 or record.game.stakes_add_up:
+        return None
+    legal = [(turn, event.seat, reply) for turn, (event, reply, why) in enumerate(iter_replies(record)) if not why]
+    turn, seat, reply = legal[-1]
+    return None if reply is None else (turn, seat, reply)
 
 
 class AcceptedReply(NamedTuple):
@@ -116,6 +129,7 @@ class Proposal(NamedTuple):
     worths: Mapping[Seat, float]
 
 
+@kept_for_last
 def proposals(record: Record) -> tuple[Proposal, ...]:
     """Return every proposal of the accepted replies, in order, by `Game.offered`, `Game.stakes` and `Game.terms`.
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -20,7 +21,6 @@ from negolab._internal.files import replacing
 from negolab.analysis import cells as sweep
 from negolab.analysis import measures as measured
 from negolab.analysis.columns import (
-    Column,
     Columns,
     chunked,
     file_schema,
@@ -30,14 +30,15 @@ from negolab.analysis.columns import (
     write_table,
 )
 from negolab.analysis.observations import MatchRow
-from negolab.analysis.replies import iter_replies, reply_positions
+from negolab.analysis.replies import agreeing_reply, iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
+from negolab.analysis.table_columns import MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formats import open_source
 from negolab.formatting import format_model
 from negolab.game import SEATS, Invalid, Reply, Seat, other
 from negolab.ledger import TOKENS
-from negolab.record import Record, encode_set
+from negolab.record import Record, encode_set, kept_for_last, start_state
 from negolab.sweeps.status import is_sweep
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "measures",
     "proposals",
     "replies",
+    "seats",
     "to_parquet",
     "turns",
     "with_parameters",
@@ -73,6 +75,22 @@ def matches(source: Source) -> pd.DataFrame:
         ValueError: A line is not a record; names file and line.
     """
     return _frame(source, "matches")
+
+
+def seats(source: Source) -> pd.DataFrame:
+    """Return one row per match and seat: role, player, own value, payoff, gain and first offer; each is replayed.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        The columns `SEAT_COLUMNS`, in a sweep with `cell` behind `match`.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record, or a record cannot be replayed.
+    """
+    return _frame(source, "seats")
 
 
 def turns(source: Source) -> pd.DataFrame:
@@ -156,7 +174,7 @@ def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
     return sweep.with_parameters(frame, Path(path))
 
 
-Name = Literal["matches", "turns", "replies", "proposals"]
+Name = Literal["matches", "seats", "turns", "replies", "proposals"]
 
 
 def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
@@ -166,8 +184,8 @@ def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
 
     Args:
         source: Records, or a path to them.
-        out: The file to write; payoffs are floats there.
-        table: "matches", "turns", "replies" or "proposals".
+        out: The file to write; payoffs are floats there, own values and first offers text.
+        table: "matches", "seats", "turns", "replies" or "proposals".
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -240,12 +258,14 @@ def records(source: Source) -> Iterator[tuple[str | None, Record]]:
 
 
 def _match(record: Record) -> Iterator[Row]:
-    yield match_row(MatchRow.of(record))
+    yield matched(record)
 
 
-def match_row(row: MatchRow) -> Row:
+@kept_for_last
+def matched(record: Record) -> Row:
     """Return the columns `MATCHES` of a match."""
-    record, header = row.record, row.record.header
+    row = MatchRow.of(record)
+    header = record.header
     last = record.events[-1]
     seats = {seat.lower(): seat_row(row, seat) for seat in SEATS}
     return {
@@ -261,8 +281,66 @@ def match_row(row: MatchRow) -> Row:
         "stopped": row.stopped,
         "reason": last.reason if isinstance(last, Ended) else None,
         **{f"{name}_{seat}": value for seat, own in seats.items() for name, value in own.items()},
+        **_of_game(record),
         "decided_by_fallback": row.fallbacks.decided,
     }
+
+
+def _of_game(record: Record) -> Row:
+    """Return the columns of `MATCHES` that only the game can tell; none where it is not imported."""
+    try:
+        game, begun, agreeing = record.game, start_state(record), agreeing_reply(record)
+    except ValueError:
+        return {}
+    turn, by, reply = agreeing or (None, None, None)
+    drawn = {f"own_value_{seat.lower()}": plain(game.own_value(begun, seat)) for seat in SEATS}
+    return {**drawn, "accepted_by": by, "accepted_turn": turn, "accepted_at": reply and reply.answered_at}
+
+
+def plain(value: Any) -> Any:
+    """Return a value that one field of a table can hold: numbers and words as they are, else JSON text."""
+    is_plain = value is None or isinstance(value, int | float | str)
+    return value if is_plain else msgspec.json.encode(value, enc_hook=encode_set).decode()
+
+
+def has_agreed(row: Row) -> bool | None:
+    """Return True if a match ended in agreement; None where a run stopped it or it is not over."""
+    return None if row["end"] is None or row["stopped"] else row["end"] == "AGREED"
+
+
+def _seats(record: Record) -> Iterator[Row]:
+    return seat_rows(record, measured.measure_match(record))
+
+
+def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the columns `SEAT_COLUMNS` of both seats of a match from its measures, which may be none."""
+    row, header = matched(record), record.header
+    terms: dict[Seat, Mapping[str, Any]] = {}
+    for made in proposals_of(record) if found else ():
+        terms.setdefault(made.seat, made.terms)
+    for seat in SEATS:
+        at = f"_{seat.lower()}"
+        first = terms.get(seat, {})
+        names = {each: header.players.get(each) for each in SEATS}
+        labels = {each: header.notes.get("models", {}).get(each, {}).get("label") or names[each] for each in SEATS}
+        yield {
+            **{name: row[name] for name in ("match", "draw", "deterministic", "chance", "stopped")},
+            "decided_by_fallback": row["decided_by_fallback"],
+            "seat": seat,
+            "role": record.game.role(seat),
+            "player": names[seat],
+            "label": labels[seat],
+            "opponent": names[other(seat)],
+            "opponent_label": labels[other(seat)],
+            "own_value": row.get(f"own_value{at}"),
+            "payoff": row[f"payoff{at}"],
+            **{name: found.get(f"{name}{at}") for name in ("gain", "surplus_share")},
+            "first_offer": first.get("price_cents", plain(first.get("package"))),
+            "first_offer_payoff": found.get(f"first_offer{at}"),
+            "agreed": has_agreed(row),
+            "started": datetime.fromisoformat(header.created).timestamp() if header.created else None,
+            "version": header.negolab or None,
+        }
 
 
 def seat_row(row: MatchRow, seat: Seat) -> Row:
@@ -309,7 +387,7 @@ def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: I
         "seat": seat,
         "player": record.header.players.get(seat),
         "text": reply.text if reply else None,
-        "accepted": invalid is None,
+        "legal": invalid is None,
         "codes": " ".join(invalid.codes) if invalid else None,
         "kind": invalid.kind if invalid else None,
         "reason": invalid.reason if invalid else None,
@@ -329,7 +407,6 @@ def _proposals(record: Record) -> Iterator[Row]:
         own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
         total, last, claim = made.total or {}, before.get(made.seat), made.worths[made.seat]
         numbers[made.seat] += 1
-        package = made.terms.get("package")
         yield {
             "match": record.id,
             "turn": turn_of[made.at],
@@ -344,96 +421,9 @@ def _proposals(record: Record) -> Iterator[Row]:
             "covered": made.total is not None,
             "concession": None if last is None or add_up else last - claim,
             "price_cents": made.terms.get("price_cents"),
-            "package": None if package is None else msgspec.json.encode(package, enc_hook=encode_set).decode(),
+            "package": plain(made.terms.get("package")),
         }
         before[made.seat] = claim
-
-
-# Columns.
-
-
-def _by_seat(name: str, type: Any, meaning: str, unit: str = "") -> list[Column]:
-    return [Column(f"{name}_{seat.lower()}", type, meaning.format(seat), unit) for seat in SEATS]
-
-
-UNIT = "unit of the game"
-"""Unit of payoffs in the dictionary, replaced by the game's own where all matches are of one."""
-STAKES = "unit of the game's proposals"
-"""Unit of what proposals bring, in the same way."""
-CONCEDED = (
-    "by how much it lowers its author's claim since its last proposal, both worth what they would be in the first "
-    "turn; empty where proposals are for one round each, or for different goods"
-)
-
-MATCH = Column("match", "text", "id of the match; in a sweep unique within its cell")
-
-MATCHES: Columns = [
-    MATCH,
-    Column("game", "text", "the game"),
-    Column("preset", "text", "preset of the game; empty: its parameters are of no preset"),
-    Column("seed", "integer", "seed of the deal; empty: the start was given"),
-    Column("deal", "text", "the deal: a hash of game, parameters and start"),
-    Column("draw", "text", "the chance in the deal alone, to pair treatments on"),
-    Column("deterministic", "boolean", "true: both players draw nothing at random, so that copies of a draw are alike"),
-    Column("chance", "boolean", "true: the game drew its start; false: it was given, or there is nothing to draw"),
-    *_by_seat("player", "text", "who sat at seat {}"),
-    *_by_seat("settings", "text", "label, persona and settings of the model at seat {}, as they were used"),
-    Column("end", "text", "AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED; empty: it is not over"),
-    Column("stopped", "text", "failed or timed out: the run stopped the match"),
-    Column("reason", "text", "why it was stopped, if the rules did not end it"),
-    *_by_seat("payoff", "amount", "what seat {} is paid; empty: nothing is paid", UNIT),
-    *_by_seat("replies", "integer", "replies of seat {}, rejected ones included"),
-    *_by_seat("rejected", "integer", "rejections of seat {}: replies that were no legal action"),
-    *_by_seat("forfeits", "integer", "how often seat {} used up its retries"),
-    *_by_seat("moves", "integer", "moves of seat {}, those that a rule made for it (fallbacks) included"),
-    *_by_seat("fallbacks", "integer", "moves of seat {} that a rule made, because no reply could be used"),
-    *_by_seat("fallback_codes", "text", "why: the code of the last rejection before each fallback of seat {}"),
-    Column("decided_by_fallback", "boolean", "true: a fallback was the end, the accepted offer or a division"),
-]
-
-TURNS: Columns = [
-    MATCH,
-    Column("turn", "integer", "number of the reply in its match, from 0"),
-    Column("seat", "text", "whose reply it is: A or B"),
-    Column("player", "text", "who sits at that seat"),
-    Column("text", "text", "the words as they came; empty: there was no answer"),
-    Column("accepted", "boolean", "true: it was a legal action"),
-    Column("codes", "text", "why it was rejected, as codes of the game, by spaces"),
-    Column("kind", "text", "kind of the rejection: format, rule or time"),
-    Column("reason", "text", "why it was rejected, as its author was told"),
-    Column("via", "text", "how the words came in"),
-    Column("model", "text", "the model that answered, as its endpoint names it"),
-    Column("latency", "number", "time from the question to the answer", "s"),
-    Column("cost", "number", "cost of the answer at list price", "US dollars"),
-    *(Column(f"tokens_{name}", "integer", f"tokens of the answer: {name}", "tokens") for name in TOKENS),
-]
-
-REPLIES: Columns = [
-    *TURNS,
-    Column("finish", "text", "why the model stopped"),
-    Column("queued", "number", "time of waiting for admission", "s"),
-    Column("attempts", "integer", "how often it was sent"),
-    Column("fingerprint", "text", "the endpoint's name for its build of the model"),
-    Column("replayed", "boolean", "true: from the cache of another run, and not paid again"),
-    Column("request_id", "text", "the endpoint's id of the request"),
-]
-
-PROPOSALS: Columns = [
-    MATCH,
-    Column("turn", "integer", "the reply that made it, as in turns"),
-    Column("seat", "text", "who made it: A or B"),
-    Column("player", "text", "who sits at that seat"),
-    Column("number", "integer", "number of the proposal among those of its seat, from 1"),
-    Column("first", "boolean", "true: the first proposal of the match"),
-    Column("own_payoff", "amount", "what it would have brought its author by itself, if accepted", STAKES),
-    Column("other_payoff", "amount", "what it would have brought the other seat by itself", STAKES),
-    Column("own_total", "amount", "its author's payoff or gain then, earlier rounds or trades included", STAKES),
-    Column("other_total", "amount", "the same of the other seat", STAKES),
-    Column("covered", "boolean", "false: the other seat did not hold what it asks for, so it could not be accepted"),
-    Column("concession", "amount", CONCEDED, STAKES),
-    Column("price_cents", "integer", "the price that it names", "cents"),
-    Column("package", "json", "what it would give to whom, in games without a price"),
-]
 
 
 class _Table(NamedTuple):
@@ -443,6 +433,7 @@ class _Table(NamedTuple):
 
 TABLES: dict[str, _Table] = {
     "matches": _Table(MATCHES, _match),
+    "seats": _Table(SEAT_COLUMNS, _seats),
     "turns": _Table(TURNS, _turns),
     "replies": _Table(REPLIES, _replies),
     "proposals": _Table(PROPOSALS, _proposals),

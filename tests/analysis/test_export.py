@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import importlib
 import json
 import os
 import re
@@ -18,7 +19,7 @@ import pandas as pd
 import pytest
 
 import negolab as nl
-from negolab.analysis import columns, export, match_frames
+from negolab.analysis import columns, export, match_frames, measures
 from negolab.analysis.columns import Column
 from negolab.analysis.tables import matches, with_parameters
 from negolab.catalog import game_names
@@ -73,6 +74,23 @@ def test_the_tables_of_a_run_join_and_the_dictionary_names_their_columns(game: s
     assert set(named[named.column.str.startswith("payoff")].unit) == {unit}
 
 
+@pytest.mark.parametrize("game", [*game_names(), "tests.support.games.picnic"])
+def test_no_column_of_any_preset_or_of_a_game_of_ones_own_is_undefined(game: str, tmp_path: Path) -> None:
+    module = importlib.import_module(f"negolab.games.{game}" if game in game_names() else game)
+    games = [nl.load(game, preset) for preset in module.PRESETS]
+    records = [record for each in games for record in nl.batch(each, "random-legal", "random-legal", n=1)]
+    named = [msgspec.structs.replace(one.header, id=str(at)) for at, one in enumerate(records)]
+    records = [msgspec.structs.replace(one, header=head) for one, head in zip(records, named, strict=True)]
+    tables = exported(kept(tmp_path / "run", *records), tmp_path / "out")
+    assert len(tables["seats"]) == 2 * len(records) and tables["seats"].own_value.notna().all()
+    rows = pd.read_csv(tmp_path / "out" / "dictionary.csv", keep_default_na=False).to_dict("records")
+    assert all(row["type"] and row["meaning"] for row in rows)
+    same = json.loads((tmp_path / "out" / "settings.json").read_text())["matches"]
+    described = {(row["table"], row["column"]) for row in rows}
+    columns = {(name, str(column)) for name, table in tables.items() for column in table}
+    assert described == columns | {("settings", name) for name in same}
+
+
 def test_proposals_have_prices_as_numbers_and_packages_as_json(tmp_path: Path) -> None:
     bargains = nl.batch("bargaining", "boulware", "linear", n=1)
     tables = exported(kept(tmp_path / "a", *bargains), tmp_path / "out-a")
@@ -114,16 +132,76 @@ def joined_by_readme(folder: Path) -> pd.DataFrame:
     """Run the lines for pandas of an export's README and return the joined frame."""
     text = (folder / "README.txt").read_text()
     lines = re.findall(r"^    (.*)$", text.partition("pandas\n")[2].partition("R\n")[0], flags=re.M)
-    assert len(lines) == 3
+    assert len(lines) == 4
     names: dict[str, pd.DataFrame] = {}
     for line in lines:
-        exec(line.replace('csv("', f'csv("{folder}/'), names)
+        exec(line.replace('csv(f"', f'csv(f"{folder}/'), names)
     return names["both"]
 
 
 def test_the_lines_of_the_readme_run(tmp_path: Path) -> None:
     exported(kept(tmp_path / "run", *nl.batch("bargaining", "random-legal", "linear", n=8)), tmp_path / "out")
     assert len(joined_by_readme(tmp_path / "out")) == 8
+
+
+def read_as_printed(folder: Path, name: str) -> pd.DataFrame:
+    """Read a table with the options that the README prints."""
+    (options,) = re.findall(r"read_csv\(f\"{name}.csv\"(.*?)\) for", (folder / "README.txt").read_text())
+    names: dict[str, pd.DataFrame] = {"pd": pd}  # type: ignore[dict-item]
+    exec(f'table = pd.read_csv("{folder}/{name}.csv"{options})', names)
+    return names["table"]
+
+
+@pytest.mark.parametrize("word", ["None", "NA", "null", "nan"])
+def test_a_word_that_readers_take_for_nothing_comes_back_as_a_word(word: str, tmp_path: Path) -> None:
+    match = nl.Match(nl.load("bargaining"), seed=1)
+    match.submit("A", word)
+    match.submit("A", "50")
+    exported(kept(tmp_path / "run", match.record()), tmp_path / "out")
+    turns = read_as_printed(tmp_path / "out", "turns")
+    assert list(turns.text) == [word, "50"] and list(turns.legal) == [False, True]
+    assert turns.model.isna().all(), "nothing stays nothing"
+
+
+def test_seats_tell_what_each_side_drew_claimed_and_got(tmp_path: Path) -> None:
+    records = nl.batch(nl.load("bargaining", "asymmetric"), "boulware", "random-legal", n=20, seed=4)
+    tables = exported(kept(tmp_path / "run", *records), tmp_path / "out")
+    rows = tables["seats"].set_index(["match", "seat"])
+    assert len(rows) == 40 and set(rows.role) == {"buyer", "seller"}
+    for record in records:
+        start, found = record.events[0].state.private, measures.measure_match(record)
+        offers = _offers(record)
+        for seat, own in (("A", start["A"].cost), ("B", start["B"].value)):
+            row = rows.loc[(record.id, seat)]
+            first = next((cents for _, by, cents in offers if by == seat), None)
+            assert (row.own_value, row.payoff) == (own, record.payoffs[seat])
+            assert row.player == record.header.players[seat] != row.opponent
+            told = row.gain, row.first_offer, row.first_offer_payoff
+            expected = found[f"gain_{seat.lower()}"], first, found[f"first_offer_{seat.lower()}"]
+            assert [None if value != value else value for value in told] == list(expected)
+            assert row.agreed == (record.end == "AGREED") and row.version == record.header.negolab
+    matches = tables["matches"].set_index("match")
+    turns = tables["turns"].set_index(["match", "turn"])
+    for id, match in matches[matches.end == "AGREED"].iterrows():
+        reply = turns.loc[(id, match.accepted_turn)]
+        assert (reply.text, reply.seat) == ("accept", match.accepted_by)
+    assert matches.loc[matches.end != "AGREED", "accepted_by"].isna().all()
+    assert list(rows.own_value.xs("A", level="seat")) == list(matches.own_value_a)
+
+
+def test_settings_that_never_change_stand_in_one_file_and_the_others_in_the_table(tmp_path: Path) -> None:
+    records = [
+        one for rounds in (4, 6) for one in nl.batch(nl.load("bargaining", rounds=rounds), "linear", "linear", n=2)
+    ]
+    ids = [msgspec.structs.replace(one.header, id=str(at)) for at, one in enumerate(records)]
+    records = [msgspec.structs.replace(one, header=head) for one, head in zip(records, ids, strict=True)]
+    tables = exported(kept(tmp_path / "run", *records), tmp_path / "out")
+    same = json.loads((tmp_path / "out" / "settings.json").read_text())["matches"]
+    assert list(tables["matches"].game_rounds) == [4, 4, 6, 6]
+    assert "game_rounds" not in same and same["game_item"] == "item" and same["game_price_hi"] == 10_000
+    assert not set(same) & set(tables["matches"])
+    named = pd.read_csv(tmp_path / "out" / "dictionary.csv", keep_default_na=False)
+    assert list(named[named.table == "settings"].column) == list(same)
 
 
 def test_own_columns_keep_their_names_beside_parameters_of_the_same_name(tmp_path: Path) -> None:
@@ -215,7 +293,7 @@ def test_a_parameter_of_somebody_elses_sweep_computes_nothing_in_a_spreadsheet(t
     status.write_text(status.read_text().replace('"beta"', '"=cmd|calc!A0"'))
     exported(sweep, tmp_path / "tables")
     heads = [file.read_text("utf-8").splitlines()[0] for file in (tmp_path / "tables").glob("*.csv")]
-    assert sum("'=cmd|calc!A0" in head for head in heads) == 2, "the tables of matches and cells"
+    assert sum("'=cmd|calc!A0" in head for head in heads) == 3, "the tables of matches, seats and cells"
     assert not any(",=cmd" in head for head in heads)
 
 

@@ -267,7 +267,7 @@ def test_a_turn_that_ran_out_takes_nothing_back_from_the_other_seat() -> None:
     record = match.record()
     assert measures.faults(record)["A"] == {"format": 0, "rule": 0, "time": 0}
     assert measures.faults(record)["B"] == {"format": 0, "rule": 0, "time": 1}
-    assert list(tables.turns([record]).accepted) == [True, False, True]
+    assert list(tables.turns([record]).legal) == [True, False, True]
     assert measures.measure_match(record)["first_offer_a"] is not None
 
 

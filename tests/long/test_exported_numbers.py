@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import nopress
@@ -45,7 +46,8 @@ def test_the_points_of_nopress_come_out_of_the_csv(tmp_path: Path) -> None:
     run, folder = exported("nopress", tmp_path)
     matches = pd.read_csv(folder / "matches.csv")
     assert not matches.duplicated(["cell", "match"]).any() and {"roles", "a", "b"} <= set(matches)
-    points = (matches.payoff_a / matches.game_rounds).groupby([matches.roles, matches.a, matches.b]).mean()
+    rounds = json.loads((folder / "settings.json").read_text())["matches"]["game_rounds"]
+    points = (matches.payoff_a / rounds).groupby([matches.roles, matches.a, matches.b]).mean()
     frame = nopress.outcomes(run)
     expected = frame.groupby(["roles", "a", "b"]).points_a.mean()
     assert points.to_dict() == pytest.approx(expected.to_dict())

@@ -594,7 +594,7 @@ def test_every_answer_of_a_model_has_its_row_also_where_it_became_no_words(tmp_p
     answers = [reply for r in records for _, reply, _ in tables.iter_replies(r) if reply is not None]
     assert len(rows) == sum(reply.via == "model" for reply in answers) < len(answers)
     first = rows.iloc[0]
-    assert list(first[["text", "finish", "kind", "accepted"]]) == ["I think that", "refusal", "format", False]
+    assert list(first[["text", "finish", "kind", "legal"]]) == ["I think that", "refusal", "format", False]
     assert rows["tokens_input"].eq(10).all() and rows["model"].eq("fake-1").all()
     assert set(rows["attempts"]) == {1, 2} and set(rows["replayed"]) == {True, False}
     assert len(tables.turns(records)) > len(rows)

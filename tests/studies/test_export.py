@@ -34,7 +34,7 @@ from tests.support.command import negolab
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 GAMES = ("agenda", "balloon", "bargaining", "split", "trading")
 FORMULA = '=HYPERLINK("http://evil.example","x")'
-TABLES = ("events", "matches", "turns", "replies", "proposals", "measures", "participants", "pages")
+TABLES = ("events", "matches", "seats", "turns", "replies", "proposals", "measures", "participants", "pages")
 
 
 def begin(
@@ -262,6 +262,7 @@ def test_the_dictionary_names_exactly_the_columns(exported: Exported) -> None:
     study, out = exported.study, exported.folder
     dictionary = csv(out, "dictionary")
     named = {name: list(rows["column"]) for name, rows in dictionary.groupby("table")}
+    assert named.pop("settings") == list(json.loads((out / "settings.json").read_text())["matches"])
     own = {"answers": study.questions, "consents": study.consent}
     assert sorted(named) == sorted((*TABLES, *(name for name, has in own.items() if has)))
     for name, columns in named.items():

@@ -294,6 +294,14 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         return Outcome(_ENDS[state.public.end], {seat: plain_number(payoffs[seat]) for seat in SEATS})
 
     @override
+    def role(self, seat: Seat) -> str:
+        return prompt.role(self, seat)
+
+    @override
+    def own_value(self, state: Position, seat: Seat) -> Any:
+        return state.private[seat].points
+
+    @override
     def disagreement(self, state: Position) -> dict[Seat, int | float]:
         factor = self.discounting(len(state.public.messages))
         return {seat: plain_number(state.private[seat].reservation * factor) for seat in SEATS}

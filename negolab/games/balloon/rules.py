@@ -269,6 +269,10 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         return () if found is None else found.points
 
     @override
+    def own_value(self, state: State, seat: Seat) -> Any:
+        return state.private[seat].importance
+
+    @override
     def details(self, state: State) -> dict[str, Any]:
         from negolab.games.balloon.measures import scores
 

@@ -5,6 +5,7 @@ Column names of `interview_row` follow the data of johnjosephhorton/interview (2
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
@@ -143,6 +144,10 @@ def measures(record: Record) -> dict[str, Any]:
     }
 
 
+_spe_path = lru_cache(maxsize=1024)(equilibrium.spe_path)
+"""Exact fractions are slow, and matches of one deal share them."""
+
+
 def spe_price(record: Record) -> float | None:
     """Return the price in cents of the subgame-perfect equilibrium under complete information, which ends in round 1.
 
@@ -154,7 +159,7 @@ def spe_price(record: Record) -> float | None:
     if game.outside_seller or game.outside_buyer:
         return None
     discounts = game.discount_seller, game.discount_buyer
-    return equilibrium.spe_path(game.rounds, value, cost, *discounts, game.opener)[0]
+    return _spe_path(game.rounds, value, cost, *discounts, game.opener)[0]
 
 
 def nash_price(record: Record) -> float | None:

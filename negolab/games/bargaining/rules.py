@@ -272,6 +272,10 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
         return tuple((end["A"], end["B"]) for end in ends)
 
     @override
+    def role(self, seat: Seat) -> str:
+        return "seller" if seat == "A" else "buyer"
+
+    @override
     def disagreement(self, state: State[Public, Private]) -> dict[Seat, int | float]:
         kept = state.private["A"].cost if self.frame == "keeps_item" else 0
         assert kept is not None

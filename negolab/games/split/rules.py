@@ -306,6 +306,10 @@ class Split(Parameters, frozen=True, kw_only=True):
         return Outcome("AGREED" if divided else "NO_DEAL", payoffs)
 
     @override
+    def own_value(self, state: Position, seat: Seat) -> Any:
+        return [drawn.values[seat] for drawn in state.hidden.rounds]
+
+    @override
     def disagreement(self, state: Position) -> dict[Seat, int | float]:
         return {seat: sum(state.private[seat].earned, 0.0) for seat in SEATS}
 

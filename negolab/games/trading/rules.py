@@ -308,6 +308,10 @@ class Trading(Parameters, frozen=True, kw_only=True):
         return exchange_frontier(a.values, b.values, a.start, b.start)
 
     @override
+    def own_value(self, state: Position, seat: Seat) -> Any:
+        return state.private[seat].values
+
+    @override
     def details(self, state: Position) -> dict[str, Any]:
         from negolab.games.trading import measures
 

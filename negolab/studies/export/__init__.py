@@ -23,7 +23,15 @@ from negolab.studies.export import tables
 from negolab.studies.export.source import Source, source
 from negolab.studies.study_config import Study
 
-_FILES = {"export.json", "study.toml", "records.jsonl", user_code.FILE, exporting.DICTIONARY, exporting.README}
+_FILES = {
+    "export.json",
+    "study.toml",
+    "records.jsonl",
+    user_code.FILE,
+    exporting.DICTIONARY,
+    exporting.README,
+    exporting.SETTINGS,
+}
 _TABLE_NAMES = (*exporting.MATCH_TABLES, "events", "participants", "answers", "pages", "quiz", "consents")
 
 

@@ -9,7 +9,7 @@ from math import isfinite
 from typing import Any
 
 from negolab.analysis.columns import Column
-from negolab.analysis.tables import MATCH
+from negolab.analysis.table_columns import MATCH
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
 from negolab.game import SEATS
 from negolab.record import encode_event

@@ -1,0 +1,147 @@
+"""Columns of the tables of records: names, types, units and meanings, as the data dictionary has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from negolab.analysis.columns import Column, Columns
+from negolab.game import SEATS
+from negolab.ledger import TOKENS
+
+
+def _by_seat(name: str, type: Any, meaning: str, unit: str = "") -> list[Column]:
+    return [Column(f"{name}_{seat.lower()}", type, meaning.format(seat), unit) for seat in SEATS]
+
+
+UNIT = "unit of the game"
+"""Unit of payoffs in the dictionary, replaced by the game's own where all matches are of one."""
+STAKES = "unit of the game's proposals"
+"""Unit of what proposals bring, in the same way."""
+OWN_VALUE = "value, cost or points as drawn (bargaining: in cents; JSON where there are several)"
+CONCEDED = (
+    "by how much it lowers its author's claim since its last proposal, both worth what they would be in the first "
+    "turn; empty where proposals are for one round each, or for different goods"
+)
+
+MATCH = Column("match", "text", "id of the match; in a sweep unique within its cell")
+
+MATCHES: Columns = [
+    MATCH,
+    Column("game", "text", "the game"),
+    Column("preset", "text", "preset of the game; empty: its parameters are of no preset"),
+    Column("seed", "integer", "seed of the deal; empty: the start was given"),
+    Column("deal", "text", "the deal: a hash of game, parameters and start"),
+    Column("draw", "text", "the chance in the deal alone, to pair treatments on"),
+    Column("deterministic", "boolean", "true: both players draw nothing at random, so that copies of a draw are alike"),
+    Column("chance", "boolean", "true: the game drew its start; false: it was given, or there is nothing to draw"),
+    *_by_seat("player", "text", "who sat at seat {}"),
+    *_by_seat("settings", "text", "label, persona and settings of the model at seat {}, as they were used"),
+    Column("end", "text", "AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED; empty: it is not over"),
+    Column("stopped", "text", "failed or timed out: the run stopped the match"),
+    Column("reason", "text", "why it was stopped, if the rules did not end it"),
+    *_by_seat("payoff", "amount", "what seat {} is paid; empty: nothing is paid", UNIT),
+    *_by_seat("replies", "integer", "replies of seat {}, rejected ones included"),
+    *_by_seat("rejected", "integer", "rejections of seat {}: replies that were no legal action"),
+    *_by_seat("forfeits", "integer", "how often seat {} used up its retries"),
+    *_by_seat("moves", "integer", "moves of seat {}, those that a rule made for it (fallbacks) included"),
+    *_by_seat("fallbacks", "integer", "moves of seat {} that a rule made, because no reply could be used"),
+    *_by_seat("fallback_codes", "text", "why: the code of the last rejection before each fallback of seat {}"),
+    *_by_seat("own_value", "value", f"{OWN_VALUE} of seat {{}}"),
+    Column(
+        "accepted_by",
+        "text",
+        "seat whose reply accepted; empty: both at once, a rule, several deals, or none",
+    ),
+    Column("accepted_turn", "integer", "number of that reply, as in turns"),
+    Column("accepted_at", "time", "when that reply came; empty: scripts answer at no time", "UTC"),
+    Column("decided_by_fallback", "boolean", "true: a fallback was the end, the accepted offer or a division"),
+]
+
+SEAT_COLUMNS: Columns = [
+    MATCH,
+    Column("draw", "text", "the chance in the deal alone, to pair treatments on"),
+    Column("deterministic", "boolean", "true: both players draw nothing at random, so that copies of a draw are alike"),
+    Column("chance", "boolean", "true: the game drew its start; false: it was given, or there is nothing to draw"),
+    Column("seat", "text", "the seat: A or B"),
+    Column("role", "text", "what the game calls the seat, such as buyer"),
+    Column("player", "text", "who sat there"),
+    Column("label", "text", "short name of the player: the label of a model where it has one"),
+    Column("opponent", "text", "who sat across"),
+    Column("opponent_label", "text", "short name of who sat across"),
+    Column("own_value", "value", OWN_VALUE),
+    Column("payoff", "amount", "what the seat is paid; empty: nothing is paid", UNIT),
+    Column("gain", "amount", "gain of the seat above no deal", STAKES, "payoff - payoff without a deal"),
+    Column("surplus_share", "number", "the seat's part of the joint gain", "", "gain / (gain + gain of the other)"),
+    Column("first_offer", "value", "the seat's first proposal: a price in cents, or who gets what as JSON"),
+    Column("first_offer_payoff", "amount", "what that proposal would have brought the seat by itself", STAKES),
+    Column("agreed", "boolean", "true: the match ended in agreement; empty: it was stopped, or is not over"),
+    Column("stopped", "text", "failed or timed out: the run stopped the match"),
+    Column("decided_by_fallback", "boolean", "true: a fallback was the end, the accepted offer or a division"),
+    Column("started", "time", "when the match was dealt", "UTC"),
+    Column("version", "text", "version of negolab that played it"),
+]
+
+TURNS: Columns = [
+    MATCH,
+    Column("turn", "integer", "number of the reply in its match, from 0"),
+    Column("seat", "text", "whose reply it is: A or B"),
+    Column("player", "text", "who sits at that seat"),
+    Column("text", "text", "the words as they came; empty: there was no answer"),
+    Column("legal", "boolean", "true: it was a legal action"),
+    Column("codes", "text", "why it was rejected, as codes of the game, by spaces"),
+    Column("kind", "text", "kind of the rejection: format, rule or time"),
+    Column("reason", "text", "why it was rejected, as its author was told"),
+    Column("via", "text", "how the words came in"),
+    Column("model", "text", "the model that answered, as its endpoint names it"),
+    Column("latency", "number", "time from the question to the answer", "s"),
+    Column("cost", "number", "cost of the answer at list price", "US dollars"),
+    *(Column(f"tokens_{name}", "integer", f"tokens of the answer: {name}", "tokens") for name in TOKENS),
+]
+
+REPLIES: Columns = [
+    *TURNS,
+    Column("finish", "text", "why the model stopped"),
+    Column("queued", "number", "time of waiting for admission", "s"),
+    Column("attempts", "integer", "how often it was sent"),
+    Column("fingerprint", "text", "the endpoint's name for its build of the model"),
+    Column("replayed", "boolean", "true: from the cache of another run, and not paid again"),
+    Column("request_id", "text", "the endpoint's id of the request"),
+]
+
+PROPOSALS: Columns = [
+    MATCH,
+    Column("turn", "integer", "the reply that made it, as in turns"),
+    Column("seat", "text", "who made it: A or B"),
+    Column("player", "text", "who sits at that seat"),
+    Column("number", "integer", "number of the proposal among those of its seat, from 1"),
+    Column("first", "boolean", "true: the first proposal of the match"),
+    Column("own_payoff", "amount", "what it would have brought its author by itself, if accepted", STAKES),
+    Column("other_payoff", "amount", "what it would have brought the other seat by itself", STAKES),
+    Column("own_total", "amount", "its author's payoff or gain then, earlier rounds or trades included", STAKES),
+    Column("other_total", "amount", "the same of the other seat", STAKES),
+    Column("covered", "boolean", "false: the other seat did not hold what it asks for, so it could not be accepted"),
+    Column("concession", "amount", CONCEDED, STAKES),
+    Column("price_cents", "integer", "the price that it names", "cents"),
+    Column("package", "json", "what it would give to whom, in games without a price"),
+]
+
+FORMULAS: dict[str, tuple[str, str]] = {
+    "joint": ("gain of A + gain of B", ""),
+    "possible": ("largest joint payoff - payoffs of both without a deal; at least 0", ""),
+    "efficiency": ("joint / possible; 0 without a deal", ""),
+    "frontier_distance": ("Euclidean distance of (payoff of A, payoff of B) to the nearest point of the frontier", ""),
+    "nash_distance": ("Euclidean distance to the point with the largest product of gains", "Nash 1950"),
+    "kalai_smorodinsky_distance": (
+        "Euclidean distance to the frontier's point on the line to both ideal gains",
+        "Kalai and Smorodinsky 1975",
+    ),
+    "seconds_to_deal": ("time of the last answer - time of the first question", ""),
+    "loss_no_deal": ("possible, without a deal; else 0", ""),
+    "loss_bad_deal": ("possible - joint gain of the agreed deal in the first turn", ""),
+    "loss_delay": ("joint gain of the agreed deal in the first turn - joint", ""),
+    "gain": ("payoff - payoff without a deal", ""),
+    "surplus_share": ("gain / joint, where joint is above 0", ""),
+    "first_offer_share": ("gain of the first proposal / largest gain in the zone", "Galinsky and Mussweiler 2001"),
+    "concession": ("(first claim - last claim) / (number of claims - 1)", ""),
+}
+"""Formula and source of the general measures that a number and words alone do not define."""
