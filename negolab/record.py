@@ -128,11 +128,13 @@ def kept_for_last(function: Callable[[Record], _Found]) -> Callable[[Record], _F
 
 @kept_for_last
 def _game(record: Record) -> AnyGame:
-    return _stored_game(record.header.game, record.header.preset, json.dumps(record.header.params))
+    header = record.header
+    return _stored_game(catalog.imported_class(header.game), header.game, header.preset, json.dumps(header.params))
 
 
 @lru_cache(maxsize=256)
-def _stored_game(game: str, preset: str | None, params: str) -> AnyGame:
+def _stored_game(cls: type[AnyGame], game: str, preset: str | None, params: str) -> AnyGame:
+    """Return a game of this class; a class that a notebook has defined anew is another."""
     return catalog.stored_game(game, preset, json.loads(params))
 
 
