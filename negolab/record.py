@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, wraps
 from typing import Any, TypeVar
 
@@ -128,12 +128,15 @@ def kept_for_last(function: Callable[[Record], _Found]) -> Callable[[Record], _F
 
 @kept_for_last
 def _game(record: Record) -> AnyGame:
-    header = record.header
-    return _stored_game(catalog.imported_class(header.game), header.game, header.preset, json.dumps(header.params))
+    return _stored_game(record.header.game, record.header.preset, record.header.params)
+
+
+def _stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> AnyGame:
+    return _built_game(catalog.imported_class(game), game, preset, json.dumps(params))
 
 
 @lru_cache(maxsize=256)
-def _stored_game(cls: type[AnyGame], game: str, preset: str | None, params: str) -> AnyGame:
+def _built_game(cls: type[AnyGame], game: str, preset: str | None, params: str) -> AnyGame:
     """Return a game of this class; a class that a notebook has defined anew is another."""
     return catalog.stored_game(game, preset, json.loads(params))
 
@@ -338,7 +341,7 @@ class SeatRecord(msgspec.Struct, frozen=True):
     @property
     def told(self) -> AnyGame:
         """The game as the seat may know it; `ValueError` as for `Record.game`."""
-        return _stored_game(self.game, None, json.dumps(self.params))
+        return _stored_game(self.game, None, self.params)
 
 
 def view_of_seat(record: Record, seat: Seat) -> SeatRecord:
