@@ -283,7 +283,7 @@ def test_records_are_walked_through_in_the_order_of_the_list() -> None:
     ids = [record.id for record in shown if record is not None]
     assert ids == [shelf._records[i].id for i in shelf._order[1:3]]
     press(replay, "Show the list")
-    assert visible(shelf.widget) and "match 3 of 10" in drawn(replay)
+    assert visible(shelf.widget) and "3 of 10" in drawn(replay)
 
 
 def test_the_latest_finished_match_is_shown_at_once_and_the_list_is_folded() -> None:

@@ -146,7 +146,7 @@ class RecordList:
     def _show(self) -> None:
         self._table.value = self._render()
         at = self._order.index(self._current) if self._current in self._order else None
-        place = "" if at is None else f"match {at + 1:,} of {len(self._order):,}"
+        place = "" if at is None else f"{at + 1:,} of {len(self._order):,}"
         self._place.value = element("span", place, cls="nl-soft nl-number")
         self._previous.disabled = not at
         self._next.disabled = not self._order or at == len(self._order) - 1
