@@ -49,7 +49,7 @@ class Decision(NamedTuple):
         """Render the situation behind a `head`, such as whose turn it is."""
         last = self.last if len(self.last) <= MAX_LAST else f"{self.last[:MAX_LAST]}\N{HORIZONTAL ELLIPSIS}"
         lines = [
-            element("div", self.offer, cls=f"nl-offered {'nl-many' if len(self.offer) > LONG else ''}")
+            element("div", self.offer, cls=f"nl-offered {'nl-many' if len(str(self.offer)) > LONG else ''}")
             if self.offer
             else "",
             self.pays,
