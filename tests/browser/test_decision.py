@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from negolab.catalog import game_names
+from tests.browser.test_slow_line import entries_page
 from tests.conftest import Served
 from tests.support.browser import (
     MOVES,
@@ -19,6 +21,8 @@ from tests.support.browser import (
     open_sheet,
     start_match,
 )
+from tests.support.entries import OFFERED
+from tests.support.gate_server import running_gate
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -104,12 +108,25 @@ IN_WINDOW = """part => {
 
 def come_to_rest_in_window(table: Any, *needed: str) -> None:
     """Wait until all parts that match, at least one of each kind, are inside the window and uncovered."""
-    for _ in range(100):
+    for _ in range(50):
         kinds = [table.locator(kind).all() for kind in needed]
         if all(kinds) and all(part.evaluate(IN_WINDOW) for parts in kinds for part in parts):
             return
         table.page.wait_for_timeout(100)
     raise AssertionError([part.inner_text()[:50] for parts in kinds for part in parts if not part.evaluate(IN_WINDOW)])
+
+
+def check_window(hand: Mouse, table: Any) -> None:
+    """Check that what a move needs is inside the window and uncovered: on a phone, in the sheet of an own offer."""
+    page = table.page
+    come_to_rest_in_window(table, ".nl-case", ":is(.nl-actions button, .nl-send, .nl-options button):visible")
+    if page.viewport_size == PHONE:
+        open_sheet(hand, table)
+        come_to_rest_in_window(table, ".nl-composer", ":is(.nl-send, .nl-options button):visible")
+        hand.press(table.locator(".nl-back"))
+    else:
+        assert page.evaluate("() => document.scrollingElement.scrollHeight <= innerHeight + 1"), "no scrolling"
+    assert fits_width(page)
 
 
 SIZES = {"1280": {"width": 1280, "height": 800}, "1024": {"width": 1024, "height": 768}, "360": PHONE}
@@ -126,14 +143,7 @@ def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str,
         if not until_turn(page, table):
             break
         assert "It is your turn." in table.locator(".nl-case").inner_text()
-        come_to_rest_in_window(table, ".nl-case", ".nl-actions button:visible")
-        if width == "360":
-            open_sheet(hand, table)
-            come_to_rest_in_window(table, ".nl-composer", ".nl-send:visible")
-            hand.press(table.locator(".nl-back"))
-        else:
-            assert page.evaluate("() => document.scrollingElement.scrollHeight <= innerHeight + 1"), "no scrolling"
-        assert fits_width(page)
+        check_window(hand, table)
         assert accessibility_violations(page, ".nl-page") == []
         before = table.inner_text()
         MOVES[game](hand, table)
@@ -141,3 +151,32 @@ def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str,
         page.wait_for_timeout(700)
     leave_match(hand)
     page.close()
+
+
+WHOLE = "column => [...column.children].slice(0, -1).every((part) => part.scrollHeight <= part.clientHeight + 1)"
+SCROLLS_INSIDE = "list => list.clientHeight >= 96 && list.scrollHeight > list.clientHeight"
+
+
+@pytest.fixture(scope="module")
+def entries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
+    """The port of a page with tables of many sizes, and of games of a user's own."""
+    page = entries_page(tmp_path_factory.mktemp("entries"))
+    with running_gate("pool_size=2", page=page, warm=False) as gate:
+        yield gate.port
+
+
+@pytest.mark.parametrize("kind", [*OFFERED, "hands", "job"])
+def test_what_a_move_needs_is_in_the_window_however_much_there_is(kind: str, chromium: Any, entries: int) -> None:
+    page = chromium.new_context(viewport=SIZES["1280"]).new_page()
+    page.goto(f"http://127.0.0.1:{entries}/join/good-{kind.replace(' ', '-')}")
+    page.get_by_role("button", name="Continue").click()
+    page.get_by_role("button", name=f"Try {kind}", exact=True).click()
+    table = page.locator(".nl-page .nl-page")
+    for size in SIZES.values():
+        page.set_viewport_size(size)
+        check_window(Mouse(page), table)
+        if "items" in kind and size != PHONE:
+            assert table.locator(".nl-checklist .nl-wide").evaluate(SCROLLS_INSIDE)
+            assert table.locator(".nl-filling").evaluate(WHOLE), "nothing lies upon what the set sums to"
+    assert accessibility_violations(page, ".nl-page") == []
+    page.context.close()

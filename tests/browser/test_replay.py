@@ -196,7 +196,7 @@ def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying:
     hand.press(page.get_by_role("button", name="Last", exact=True))
     page.locator(".nl-moment h2", has_text="The end: agreed").wait_for()
     hand.choose(page.get_by_label("Seen by"), "seat B alone")
-    page.get_by_text("balloon, as seat B saw it").wait_for()
+    page.get_by_text(", as player B saw it").wait_for()
     assert page.get_by_role("heading", name="What if").count() == 0
     # What seat A sees leaves the page a moment after the title has changed.
     page.wait_for_function("() => ![...document.querySelectorAll('.nl-view-a')].some((one) => one.offsetParent)")

@@ -15,7 +15,9 @@ from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study.page import QuestionnaireView, QuizView
 
 from negolab.catalog import AnyGame, load
+from negolab.game import SEATS
 from negolab.match import Match
+from negolab.runs.driver import make_player, submit_reply
 from negolab.studies.page_state import PageState, Questionnaire, Quiz, SeatView
 from negolab.studies.questions import Question
 from tests.conftest import ROOT
@@ -29,6 +31,12 @@ GAMES: dict[str, tuple[str, dict[str, Any]]] = {
     "balloon": ("balloon", {}),
     **{own: (str(ROOT / f"tests/support/games/{own}.py"), {}) for own in ("hands", "job", "picnic")},
 }
+OFFERED: dict[str, tuple[str, dict[str, Any]]] = {
+    **{f"{n} issues": ("agenda", {"preset": "random", "issues": n}) for n in (2, 5)},
+    "8 issues": ("agenda", {"preset": "hiring"}),
+    **{f"{n} items": ("balloon", {"items": n}) for n in (15, 35)},
+}
+"""Matches in which both have offered once."""
 QUESTIONS = (
     Question("age", "Your age", "number"),
     Question("often", "How often?", "choice", choices=("never", "sometimes", "often")),
@@ -47,7 +55,7 @@ FORMS: dict[str, tuple[PageState, type[QuestionnaireView]]] = {
 
 
 def load_game(kind: str) -> AnyGame:
-    name, params = GAMES[kind]
+    name, params = {**GAMES, **OFFERED}[kind]
     return load(name, **params)
 
 
@@ -56,8 +64,11 @@ class Echo:
 
     seat, fronted = "A", False
 
-    def __init__(self, game: AnyGame, keep: Callable[[Any], None]) -> None:
+    def __init__(self, game: AnyGame, keep: Callable[[Any], None], *, offered: bool = False) -> None:
         match, self._keep = Match(game, seed=1), keep
+        for seat in SEATS if offered else ():
+            made = make_player("boulware", game, 0, seat).reply(match.told(seat), match.pending()[seat])
+            submit_reply(match, seat, made)
         self.game, self._turn = match.told("A"), 0
         self._view = SeatView(seen=match.seen("A"), asked=True, left=2, talk=(), rules="", closing=None, turn=0)
 
@@ -87,11 +98,12 @@ def open_page(folder: str) -> Page:
             state, view = FORMS[kind]
             part = view(state, lambda _, **details: keep(kind, details["answers"])).box
         else:
-            part = SeatWidget(Echo(load_game(kind), partial(keep, kind)))  # type: ignore[arg-type]
+            echo = Echo(load_game(kind), partial(keep, kind), offered=kind in OFFERED)
+            part = SeatWidget(echo)  # type: ignore[arg-type]
         page.children = [*page.children[:2], part]
 
     buttons = []
-    for kind in (*GAMES, *FORMS):
+    for kind in (*GAMES, *OFFERED, *FORMS):
         button = w.Button(description=f"Try {kind}")
         button.on_click(lambda _, kind=kind: show(kind))
         buttons.append(button)

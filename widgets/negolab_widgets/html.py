@@ -48,6 +48,11 @@ def escape(text: object) -> Markup:
     return _escape(text if isinstance(text, Markup) else str(text))
 
 
+def capitalised(text: str) -> str:
+    """Return a text as a sentence begins."""
+    return text[:1].upper() + text[1:]
+
+
 def join(parts: Iterable[object]) -> Markup:
     """Concatenate parts, each escaped unless it is `Markup`."""
     return Markup("").join(map(escape, parts))

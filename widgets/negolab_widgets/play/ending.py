@@ -21,6 +21,7 @@ from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import column, row, set_visible, styled
 from negolab_widgets.tables.decision import end_class, person_name
+from negolab_widgets.tables.seats import seat_name
 
 
 class EndScreen(w.VBox):  # type: ignore[misc]
@@ -57,8 +58,8 @@ class EndScreen(w.VBox):  # type: ignore[misc]
         around = surroundings(self._record)
         drawn = html.join([render_plane({"": made}, around, numbered=False), render_legend(around, moment=False)])
         heading = "What was paid after each round" if around.rounds else "What was possible"
-        role = table(self._record.game).role(self._record.game, self._seat)
-        you = f"{role} ({self._seat})" if role == person_name(role, self._seat) else self._seat
+        name = seat_name(self._record.game, self._seat)
+        you = name if name == self._seat else f"the {name}"
         return styled(w.HTML(html.panel(f"{heading}; you are {you}", drawn)), "nl-possible")
 
     def _show_replay(self) -> None:
@@ -143,5 +144,4 @@ def _format_gain(gain: float, game: AnyGame) -> str:
 
 
 def _name(record: Record, seat: Seat) -> str:
-    name = person_name(table(record.game).role(record.game, seat), seat)
-    return name[:1].upper() + name[1:]
+    return html.capitalised(person_name(table(record.game).role(record.game, seat), seat))

@@ -193,7 +193,7 @@ class Lobby(Page):
 
     def _start_match(self) -> None:
         if not self._check_seed():
-            self._more.open()
+            self._more.show()
             return
         self._leave()  # a press of a button that is not shown any more
         opponent = self._models.name() if self._opponent.value == MODEL_CHOICE else self._opponent.value

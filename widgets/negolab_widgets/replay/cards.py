@@ -8,12 +8,12 @@ from typing import Any
 from negolab.catalog import AnyGame
 from negolab.events import Ended, Rejected, Replied
 from negolab.formatting import display_unit, format_end
-from negolab.game import SEATS, Reply, Seat, observe, other
+from negolab.game import SEATS, Reply, Seat, observe
 from negolab.record import Record, final_state
 from negolab_widgets.html import Markup, details, drawn_soon, element, join, pairs, panel, preformatted
 from negolab_widgets.replay.record_list import count_replies
 from negolab_widgets.replay.steps import Step, describe_stakes, record_steps
-from negolab_widgets.tables.seats import render_seats
+from negolab_widgets.tables.seats import render_seats, seat_name
 
 TOKEN_NAMES = {
     "input": "tokens in",
@@ -94,7 +94,7 @@ def _cost_facts(reply: Reply) -> list[str]:
 def render_step(step: Step, game: AnyGame) -> Markup:
     """Render a step: what happened, what it would pay, raw words, reasons, tokens, seconds and cost."""
     stakes = describe_stakes(step, game)
-    agreed = f"If {other(step.seat)} goes along, " if step.seat and not game.has_paid_rounds else ""
+    agreed = "If accepted, " if step.seat and not game.has_paid_rounds else ""
     words = f"{agreed}{stakes}{_unit(game)}."
     body: list[object] = [element("p", words[0].upper() + words[1:])] if stakes else []
     match step.entry:
@@ -140,7 +140,7 @@ def render_record(record: Record) -> Markup:
     header, told = record.header, record.game
     facts = [(f"player {seat}", name) for seat, name in header.players.items()]
     facts += [("end", format_end(record.end))]
-    facts += [(f"paid to {seat}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
+    facts += [(f"paid to {seat_name(told, seat)}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
     facts += [("replies", str(count_replies(record))), ("record", header.id)]
     cards = [render_step(step, told) for step in record_steps(record)[1:]]
     left = len(cards) - MAX_STEPS

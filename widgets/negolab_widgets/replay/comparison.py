@@ -16,6 +16,7 @@ from negolab_widgets.replay.plane import course, render_plane, surroundings
 from negolab_widgets.replay.record_list import count_replies
 from negolab_widgets.replay.steps import Step, record_steps
 from negolab_widgets.tables.controls import column
+from negolab_widgets.tables.seats import seat_name
 
 
 class Comparison:
@@ -63,7 +64,8 @@ def _render_ends(pair: Mapping[str, Record]) -> Markup:
         players = " / ".join(header.players.get(seat, "?") for seat in SEATS)
         paid = (game.format_payoff(record.payoffs[seat]) for seat in SEATS)
         rows.append((name, players, format_end(record.end), *paid, count_replies(record)))
-    head = ("branch", "players A / B", "end", "paid to A", "paid to B", "replies")
+    names = [seat_name(game, seat) for seat in SEATS]
+    head = ("branch", f"players {' / '.join(names)}", "end", *(f"paid to {name}" for name in names), "replies")
     return html.table(head, rows, "How the branches ended", cls="nl-unbroken")
 
 

@@ -19,8 +19,9 @@ from negolab.game import SEATS, Seat, State
 from negolab.record import Record, start_state
 from negolab.theory.solutions import nash_point
 from negolab_widgets.axis import Axis, new_axis
-from negolab_widgets.html import Markup, element, join, page
+from negolab_widgets.html import Markup, capitalised, element, join, page
 from negolab_widgets.replay.steps import Step, record_steps
+from negolab_widgets.tables.seats import seat_name
 
 Pair = tuple[float, float]
 
@@ -37,20 +38,17 @@ class Surroundings(NamedTuple):
     scale: int
     rounds: bool
     gains: bool = False
-
-    @property
-    def payoff(self) -> str:
-        """Word for a payoff."""
-        return "payoff so far" if self.rounds else "payoff"
+    names: Mapping[Seat, str] = dict(zip(SEATS, SEATS, strict=True))
 
     @property
     def amount(self) -> str:
         """The payoff with its unit; what trades gain only decides about it, and is called by its unit alone."""
-        return self.unit if self.gains else f"{self.payoff} ({self.unit})"
+        payoff = "payoff so far" if self.rounds else "payoff"
+        return self.unit if self.gains else f"{payoff} ({self.unit})"
 
     def axis_title(self, seat: Seat) -> str:
         """Title of a seat's axis."""
-        return f"{self.unit} of {seat}" if self.gains else f"{self.payoff} of {seat} ({self.unit})"
+        return f"{self.names[seat]}'s {self.amount}"
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -72,7 +70,8 @@ def deal_surroundings(game: AnyGame, dealt: State[Any, Any], *, rounds: bool = F
     nash = nash_point(frontier, corner, game.divisible) if frontier else None
     unit, scale = display_unit(game.unit)
     gains = game.stake_unit is not None
-    return Surroundings(frontier, game.divisible, corner, nash, game.stake_unit or unit, scale, rounds, gains)
+    names = {seat: seat_name(game, seat) for seat in SEATS}
+    return Surroundings(frontier, game.divisible, corner, nash, game.stake_unit or unit, scale, rounds, gains, names)
 
 
 class PlanePoint(NamedTuple):
@@ -160,7 +159,7 @@ class _Plane(NamedTuple):
             cls="nl-plane",
             viewBox=f"0 0 {SIDE} {SIDE}",
             role="img",
-            aria_label=f"{self.around.amount} of A and B by {things}. {counts}.",
+            aria_label=f"{' and '.join(map(self.around.axis_title, SEATS))} by {things}. {counts}.",
             data_places=json.dumps(self.places(only)),
         )
 
@@ -302,7 +301,11 @@ def _described(record: Record) -> Course:
 
 def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
     """Render what the symbols of the plane are; one without a `moment` is of a whole match."""
-    keys = {"round": "after a round"} if around.rounds else {"a": "A proposes", "b": "B proposes"}
+    keys = (
+        {"round": "after a round"}
+        if around.rounds
+        else {seat.lower(): f"{around.names[seat]} proposes" for seat in SEATS}
+    )
     if moment:
         keys |= {"now": "now", "later": "later"}
     if around.frontier:
@@ -312,9 +315,9 @@ def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
 
 
 def render_strip(each: Course, around: Surroundings) -> Markup:
-    """Render what each point pays A and B, in order: filled and joined what a seat asks for itself, hollow what the
+    """Render what each point pays both, in order: filled and joined what a seat asks for itself, hollow what the
     other one leaves it; what rounds paid is all filled."""
-    what = around.amount[0].upper() + around.amount[1:]
+    what = capitalised(around.amount)
     words = f"{what}, round by round" if around.rounds else f"{what} by proposal. Filled: of who proposes"
     caption = element("div", words, cls="nl-plane-legend")
     count = len(each.points)
@@ -333,7 +336,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
         cls="nl-plane-strip",
         viewBox=f"0 0 {SIDE} {STRIP_HEIGHT}",
         role="img",
-        aria_label=f"{words}, for A and B",
+        aria_label=f"{words}, for {' and '.join(around.names.values())}",
         data_places=json.dumps(places_now),
     )
 

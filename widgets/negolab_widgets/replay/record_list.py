@@ -16,7 +16,7 @@ from negolab.listing import ListedRecord
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element
-from negolab_widgets.tables.controls import column, row, set_visible
+from negolab_widgets.tables.controls import Collapsible, column, row
 
 PAGE = 100
 """Rows that are on the page at once."""
@@ -65,19 +65,16 @@ class RecordList:
         self._game, self._end = w.Dropdown(description="Game"), w.Dropdown(description="End")
         self._table = StableHTML()
         self._table.on_msg(lambda _, sent, __: guard(lambda: self._on_sent(sent)))
-        self._previous = guard.button("Previous record", lambda: self._walk(-1))
-        self._next = guard.button("Next record", lambda: self._walk(1))
-        self._fold, self._place = guard.button("", lambda: self._open(not self._is_open)), w.HTML()
+        self._previous = guard.button("Previous", lambda: self._walk(-1))
+        self._next = guard.button("Next", lambda: self._walk(1))
+        self._place = w.HTML()
         for control in (self._find, self._game, self._end):
             control.observe(lambda _: guard(self._arrange), "value")
         form = w.Box([self._find, self._game, self._end])
         form.add_class("nl-form")
-        self._panel = column(form, self._table)
-        self._panel.add_class("nl-panel")
-        self.controls = row(self._previous, self._next, self._place, self._fold)
-        self.controls.add_class("nl-record-controls")
-        self.widget = self._panel
-        self._open(False)
+        self.widget = column(form, self._table, cls="nl-panel")
+        self._fold = Collapsible(guard.button, "the list", self.widget, ("Show {part}", "Hide {part}"))
+        self.controls = row(self._previous, self._place, self._next, self._fold.button)
 
     def set_records(self, records: Sequence[ListedRecord]) -> None:
         """Show other records and reset the filters."""
@@ -94,20 +91,12 @@ class RecordList:
         self._show()
         self._choose(self._records[index])
 
-    @property
-    def _is_open(self) -> bool:
-        return bool(self._panel.layout.display != "none")
-
-    def _open(self, is_open: bool) -> None:
-        set_visible(self._panel, is_open)
-        self._fold.description = "Hide the list" if is_open else "Show the list"
-
     def _on_sent(self, sent: Any) -> None:
         """Do what was pressed in the table; a page can send anything."""
         match sent:
             case {"open": int(index)} if 0 <= index < len(self._records):
                 self.choose(index)
-                self._open(False)
+                self._fold.show(is_open=False)
                 self._on_hidden()
             case {"sort": str(name)} if name in COLUMNS:
                 self._sort_by(name)
@@ -157,7 +146,7 @@ class RecordList:
     def _show(self) -> None:
         self._table.value = self._render()
         at = self._order.index(self._current) if self._current in self._order else None
-        place = "" if at is None else f"record {at + 1:,} of {len(self._order):,}"
+        place = "" if at is None else f"{at + 1:,} of {len(self._order):,}"
         self._place.value = element("span", place, cls="nl-soft nl-number")
         self._previous.disabled = not at
         self._next.disabled = not self._order or at == len(self._order) - 1

@@ -29,7 +29,8 @@ from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import Comparison
 from negolab_widgets.replay.plane import Course, Surroundings, course, surroundings
 from negolab_widgets.replay.record_list import RecordList, copy_button, short_id
-from negolab_widgets.replay.steps import Step, format_pay, format_stake, record_steps, view_steps
+from negolab_widgets.replay.steps import Step, format_pay, format_stake, record_steps, subject, view_steps
+from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import Collapsible, column, row, set_visible, warning
 from negolab_widgets.tables.seats import SeatTables
 
@@ -163,13 +164,9 @@ class Replay(Page):
 
     def _open_view(self, view: SeatRecord) -> None:
         self._record, self._view = None, view
-        for part in (self._what_if.widget, self._comparison.widget):
-            set_visible(part, False)
-        self._views.open()
+        set_visible(self._what_if.widget, False)
         set_visible(self._match, True)
-        self._head.value = _render_head(f"{view.game}, as seat {view.seat} saw it")
-        self._tables.set_game(view.told)
-        self._cockpit.show(view_steps(view), view.told)
+        self._draw_for_seat(view, None)
 
     def _draw(self, told: list[Step] | None = None, first: int = 1) -> None:
         """Show the match as the experimenter or as one seat: a new one at step number `first`, else at the moment that
@@ -204,10 +201,11 @@ class Replay(Page):
         self._cockpit.show(steps, record.game, drawn if has_plane else None, at=at)
 
     def _draw_for_seat(self, view: SeatRecord, before: Step | None) -> None:
-        self._head.value = _render_head(f"{view.game}, as seat {view.seat} saw it")
+        role = table(view.told).role(view.told, view.seat)
+        self._head.value = _render_head(f"{catalog.title(view.game)}, as {role} saw it")
         self._stakes.value = ""
         self._comparison.set_branches({})
-        self._views.open()
+        self._views.show()
         steps = view_steps(view)
         self._tables.set_game(view.told)
         self._cockpit.show(steps, view.told, at=1 if before is None else _matching_step(steps, before))
@@ -300,20 +298,30 @@ def _render_record_head(record: Record) -> html.Markup:
     title = catalog.title(header.game).partition(": ")[0]
     deal = "explicit deal" if header.seed is None else f"seed {header.seed}"
     paid = (
-        html.element("span", f"{seat} {header.players.get(seat, '?')}: ", html.element("b", format_pay(pay, game)))
+        html.element(
+            "span",
+            f"{subject(game, seat)} ({header.players.get(seat, '?')}): ",
+            html.element("b", format_pay(pay, game)),
+        )
         for seat, pay in record.payoffs.items()
     )
     name = html.element("span", f"record {short_id(header.id)} ", copy_button(header.id), title=header.id, cls="nl-id")
     end = html.element("b", format_end(record.end))
     models = header.notes.get("models", {}).items()
-    settings = (html.element("span", f"{seat}: {format_model(note)}") for seat, note in models)
+    settings = (html.element("span", f"{subject(game, seat)}: {format_model(note)}") for seat, note in models)
     return _render_head(f"{title}{preset}", *paid, *settings, end, deal, name)
 
 
 def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:
-    """Render what the plane shows as a table: each point with its step and its values for A and B."""
+    """Render what the plane shows as a table: each point with its step and its values for both."""
     rows = [
-        (n, f"step {p.step}", *([f"seat {p.seat}"] if p.seat else []), format_stake(p.a, game), format_stake(p.b, game))
+        (
+            n,
+            f"step {p.step}",
+            *([around.names[p.seat]] if p.seat else []),
+            format_stake(p.a, game),
+            format_stake(p.b, game),
+        )
         for n, p in enumerate(each.points, 1)
     ]
     thing, by = ("round", []) if around.rounds else ("proposal", ["by"])

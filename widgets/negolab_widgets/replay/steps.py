@@ -10,6 +10,8 @@ from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, St
 from negolab.formatting import display_unit, format_end, format_money, format_number, format_quote
 from negolab.game import SEATS, Invalid, Observation, Seat, observe
 from negolab.record import Record, SeatOutcome, SeatRecord, start_state, states
+from negolab_widgets.html import capitalised
+from negolab_widgets.tables.seats import seat_name
 
 Seen = Observation[Any, Any]
 Entry = Event | SeatOutcome | Seen
@@ -69,14 +71,14 @@ def record_steps(record: Record) -> list[Step]:
         words = describe(events, game)
         stakes: Stakes = ()
         left: tuple[tuple[int, int, str], ...] = ()
-        if isinstance(events[0], Replied):
-            seat, reply = events[0].seat, events[0].reply
-            left = told[seat].left_out(reply.text, observe(before, seat))
-        if isinstance(first := events[0], Replied) and not any(isinstance(event, Rejected) for event in events):
-            action = told[first.seat].parse(first.reply.text, observe(before, first.seat))
-            if not isinstance(action, Invalid):
+        if isinstance(first := events[0], Replied):
+            seen = observe(before, first.seat)
+            left = told[first.seat].left_out(first.reply.text, seen)
+            refused = any(isinstance(event, Rejected) for event in events)
+            action = None if refused else told[first.seat].parse(first.reply.text, seen)
+            if action is not None and not isinstance(action, Invalid):
                 remark = game.describe_effect(after[at - 1].public)
-                words = f"{first.seat} {game.describe(action)}" + (f" ({remark})" if remark else "")
+                words = f"{subject(game, first.seat)} {game.describe(action)}" + (f" ({remark})" if remark else "")
                 stakes = () if game.has_paid_rounds else game.stakes(before, first.seat, action)
         if game.has_paid_rounds and _settles_round(events):
             stakes = (_paid_so_far(game, after[at - 1]),)
@@ -131,17 +133,22 @@ def view_steps(view: SeatRecord) -> list[Step]:
         words, news = describe(entries, game), ""
         if isinstance(first := entries[0], Replied) and before is not None:
             action = game.parse(first.reply.text, before)
-            words = words if isinstance(action, Invalid) else f"{seat} {game.describe(action)}"
+            words = words if isinstance(action, Invalid) else f"{subject(game, seat)} {game.describe(action)}"
         elif isinstance(first, Observation):
             # Words that are new since the last observation, as the seat reads them when it is asked.
             news = game.prompt(seen, before) if seat in game.turn(seen.public) else ""
             if before is None:
                 words = "The start"
             elif news:
-                words = f"{seat} reads {format_quote(news)}"
+                words = f"{subject(game, seat)} reads {format_quote(news)}"
         steps.append(Step(entries, words, {seat: seen}, news=news))
         before = seen
     return steps
+
+
+def subject(game: AnyGame, seat: Seat) -> str:
+    """Return the name of a seat to begin a line with."""
+    return capitalised(seat_name(game, seat))
 
 
 def describe(entries: tuple[Entry, ...], game: AnyGame) -> str:
@@ -153,15 +160,15 @@ def describe(entries: tuple[Entry, ...], game: AnyGame) -> str:
             return "The start"
         case Replied(seat, reply):
             if refused is not None:
-                return f"{seat} is refused: {refused.invalid.reason}{last_chance}"
-            return f"{seat} replies {format_quote(reply.text)}{last_chance}"
+                return f"{subject(game, seat)} is refused: {refused.invalid.reason}{last_chance}"
+            return f"{subject(game, seat)} replies {format_quote(reply.text)}{last_chance}"
         case Rejected(seat, Invalid(_, reason), _, unread):
             fault = "gives no answer in time" if unread is None else "cannot be read"
-            return f"{seat} {fault}: {reason}{last_chance}"
+            return f"{subject(game, seat)} {fault}: {reason}{last_chance}"
         case Forfeited(seat):
-            return f"{seat} has used up its invalid replies"
+            return f"{subject(game, seat)} has used up its invalid replies"
         case Ended(end, payoffs):
-            paid = " and ".join(f"{seat} is paid {format_pay(payoffs[seat], game)}" for seat in SEATS)
+            paid = ", ".join(f"{seat_name(game, seat)} {format_pay(payoffs[seat], game)}" for seat in SEATS)
             return f"The end: {format_end(end)}; {paid}"
         case SeatOutcome(end, payoff):
             return f"The end: {format_end(end)}; paid {game.format_payoff(payoff)}"
@@ -169,10 +176,11 @@ def describe(entries: tuple[Entry, ...], game: AnyGame) -> str:
 
 
 def describe_stakes(step: Step, game: AnyGame) -> str:
-    """Write what the step's proposals would pay, such as `5,185 for A, 2,556 for B`; "" where it has none."""
+    """Write what the step's proposals would pay, such as `A 5,185, B 2,556`; "" where it has none."""
     if not step.stakes:
         return ""
-    pairs = (", ".join(f"{format_stake(pay[seat], game)} for {seat}" for seat in SEATS) for pay in step.stakes)
+    names = {seat: seat_name(game, seat) for seat in SEATS}
+    pairs = (", ".join(f"{names[seat]} {format_stake(pay[seat], game)}" for seat in SEATS) for pay in step.stakes)
     of = "so far: " if game.has_paid_rounds else "in all: " if game.stakes_add_up else ""
     return ("no deal: " if isinstance(step.entry, Dealt) else of) + " or ".join(pairs)
 

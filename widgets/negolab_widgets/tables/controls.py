@@ -418,17 +418,15 @@ class Collapsible:
     ) -> None:
         self._inner = inner
         self._words = [each.format(part=text) for each in words or (table_texts.SHOW, table_texts.HIDE)]
-        self._button = button("", lambda: self._show(not self.is_open), cls="nl-link")
-        self.widget = column(self._button, inner)
-        self._show(False)
+        self.button = button("", lambda: self.show(is_open=not self.is_open), cls="nl-link")
+        self.widget = column(self.button, inner)
+        self.show(is_open=False)
 
     @property
     def is_open(self) -> bool:
         return bool(self._inner.layout.display != "none")
 
-    def open(self) -> None:
-        self._show(True)
-
-    def _show(self, is_open: bool) -> None:
-        self._inner.layout.display = None if is_open else "none"
-        self._button.description = self._words[is_open]
+    def show(self, *, is_open: bool = True) -> None:
+        """Show the widget or hide it."""
+        set_visible(self._inner, is_open)
+        self.button.description = self._words[is_open]

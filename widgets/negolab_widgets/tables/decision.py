@@ -24,6 +24,8 @@ UNSET = "nl-unset"
 
 MAX_LAST = 110
 """Characters of the other's last act that are shown."""
+LONG = 60
+"""Characters of an offer above which it is set smaller."""
 
 
 class Decision(NamedTuple):
@@ -47,7 +49,9 @@ class Decision(NamedTuple):
         """Render the situation behind a `head`, such as whose turn it is."""
         last = self.last if len(self.last) <= MAX_LAST else f"{self.last[:MAX_LAST]}\N{HORIZONTAL ELLIPSIS}"
         lines = [
-            element("div", self.offer, cls="nl-offered") if self.offer else "",
+            element("div", self.offer, cls=f"nl-offered {'nl-many' if len(str(self.offer)) > LONG else ''}")
+            if self.offer
+            else "",
             self.pays,
             element("div", last, cls="nl-last nl-soft", dir="auto") if last else "",
         ]

@@ -16,11 +16,17 @@ from negolab_widgets.tables.controls import box
 Seen = Observation[Any, Any]
 
 
+def seat_name(game: AnyGame, seat: Seat) -> str:
+    """Return the role of a seat, such as `seller`; its letter where the game has no other name for it."""
+    role = " ".join(table(game).role(game, seat).split()).removeprefix("the ")
+    return seat if role.endswith(f" {seat}") else role
+
+
 def render_seat(told: AnyGame, seen: Seen) -> Markup:
     """Render a seat's table; `told` is the game as the seat may know it."""
     looks = table(told)
-    name, clock = looks.role(told, seen.seat), looks.clock(told, seen)
-    title = f"Seat {seen.seat} sees" if name.endswith(f" {seen.seat}") else f"Seat {seen.seat}, {name}, sees"
+    name, clock = seat_name(told, seen.seat), looks.clock(told, seen)
+    title = f"Seat {seen.seat} sees" if name == seen.seat else f"Seat {seen.seat}, the {name}, sees"
     head = element("h2", title, element("span", clock, cls="nl-clock"), cls="nl-seat")
     return element("div", head, looks.render(told, seen), cls=f"nl-view nl-view-{seen.seat.lower()}")
 

@@ -216,8 +216,7 @@ def standing_title(game: Agenda, seen: Seen) -> str:
 
 def _other_name(game: Agenda, seen: Seen) -> str:
     """Return the other's role as a sentence begins."""
-    name = person_name(role(game, other(seen.seat)), other(seen.seat))
-    return name[:1].upper() + name[1:]
+    return html.capitalised(person_name(role(game, other(seen.seat)), other(seen.seat)))
 
 
 def _silence_text(seen: Seen) -> str:
@@ -254,7 +253,7 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
     """
     points = worth(seen.private.points, agreement)
     alone = seen.private.reservation
-    compared = _capitalised(_compare_no_deal(points, alone))
+    compared = html.capitalised(_compare_no_deal(points, alone))
     if beside is None:
         compared = WORDS.COMPARED_1.format(first=compared)
     else:
@@ -280,10 +279,6 @@ def _by_size(points: int, than: int, same: str, more: str, fewer: str) -> str:
     return same if points == than else more if points > than else fewer
 
 
-def _capitalised(text: str) -> str:
-    return text[:1].upper() + text[1:]
-
-
 # How it ended.
 
 
@@ -299,7 +294,8 @@ def ending(game: Agenda, seen: Seen) -> Markup:
             WORDS.AGREED,
             element("div", format_points(points), cls="nl-big"),
             element(
-                "div", WORDS.COMPARED_1.format(first=_capitalised(_compare_no_deal(points, seen.private.reservation)))
+                "div",
+                WORDS.COMPARED_1.format(first=html.capitalised(_compare_no_deal(points, seen.private.reservation))),
             ),
             render_terms(game, seen, public.standing),
             cls=end_class(points - seen.private.reservation),
