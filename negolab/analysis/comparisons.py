@@ -72,6 +72,30 @@ def contrast(
     Raises:
         ValueError: A side is missing, only one side has a setting or met an opponent, or no draw is shared.
     """
+    found, blocks = blocked_rows(rows, one, two, column, side, by, opponents)
+    if is_exact(found):
+        cells = found.groupby([side, *blocks])[column].mean()
+        return Contrast(Sample([float((cells[one] - cells[two]).mean())], [0], exact=True))
+    # All settings, opponents and seats are one block where there are no such columns.
+    cells = found.assign(all=0).groupby([side, "draw", "all", *blocks])[column].mean()
+    apart = [cells[name].unstack(["all", *blocks]) for name in (one, two)]
+    more = apart[0].reindex(apart[0].index.union(apart[1].index)) - apart[1]
+    complete = more.dropna().mean(axis=1)
+    if complete.empty:
+        raise NotSharedError(f"{one} and {two} share no draw on which both played every setting, opponent and seat")
+    return Contrast(Sample(list(complete), list(complete.index)), len(more) - len(complete))
+
+
+def blocked_rows(
+    rows: pd.DataFrame,
+    one: str,
+    two: str,
+    column: str,
+    side: str,
+    by: Sequence[str],
+    opponents: Sequence[str] | None,
+) -> tuple[pd.DataFrame, list[str]]:
+    """Return the rows that `contrast` compares and the columns that make their blocks; raises what it does."""
     known = with_value(rows, column).astype({column: float})
     found = known[known[side].isin([one, two])]
     if side == "player" and "opponent" in found:
@@ -89,17 +113,7 @@ def contrast(
     blocks = [*by, *present(found, "opponent", "seat")]
     if not all(len(found[found[side] == name]) for name in (one, two)):
         raise NotSharedError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
-    if is_exact(found):
-        cells = found.groupby([side, *blocks])[column].mean()
-        return Contrast(Sample([float((cells[one] - cells[two]).mean())], [0], exact=True))
-    # All settings, opponents and seats are one block where there are no such columns.
-    cells = found.assign(all=0).groupby([side, "draw", "all", *blocks])[column].mean()
-    apart = [cells[name].unstack(["all", *blocks]) for name in (one, two)]
-    more = apart[0].reindex(apart[0].index.union(apart[1].index)) - apart[1]
-    complete = more.dropna().mean(axis=1)
-    if complete.empty:
-        raise NotSharedError(f"{one} and {two} share no draw on which both played every setting, opponent and seat")
-    return Contrast(Sample(list(complete), list(complete.index)), len(more) - len(complete))
+    return found, blocks
 
 
 def _values(found: pd.DataFrame, side: str, name: str, columns: Sequence[str]) -> set[Any]:

@@ -255,12 +255,13 @@ def estimate_difference(differences: Sequence[float], *, left_out: int = 0) -> E
     if found.status == "constant":
         p = 2.0 ** (1 - found.n) if found.value else 1.0
     elif found.status == "interval":
-        error = found.half / _quantile(found.n - 1)
+        error = found.half / t_quantile(found.n - 1)
         p = 2 * float(stdtr(found.n - 1, -abs(found.value) / error))
     return found._replace(p=p, left_out=left_out)
 
 
-def _quantile(df: int, level: float = LEVEL) -> float:
+def t_quantile(df: int, level: float = LEVEL) -> float:
+    """Return the quantile of Student's t that an interval of this level reaches to on either side."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, (1 + level) / 2))
@@ -296,7 +297,7 @@ def estimate_slope(
     if groups.count < 2:
         return unknown(n, slope, groups.draws, "one")
     scores = around * (up - slope * around)
-    half = _quantile(groups.count - 1, level) * groups.variance(scores, 1 + len(set(codes))) ** 0.5 * n / spread
+    half = t_quantile(groups.count - 1, level) * groups.variance(scores, 1 + len(set(codes))) ** 0.5 * n / spread
     return Estimate(slope, slope - half, slope + half, n, groups.draws, "interval", groups.count, half)
 
 

@@ -1,0 +1,142 @@
+"""How many draws a comparison needs: the power of Student's t on one difference per draw.
+
+The variance of a difference is s_b**2 + s_w**2 / m: between draws, and within a draw, which m repeats average out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from negolab.analysis.comparisons import blocked_rows, contrast
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LEVEL = 0.05
+MAX_DRAWS = 10**7
+"""Draws beyond which no design is planned."""
+_TRUST = 0.2
+"""Share of pilots whose variance is too small by more than `Plan.draws_upper` allows for."""
+
+
+class Plan(NamedTuple):
+    """The draws that a comparison needs.
+
+    Attributes:
+        s: Standard deviation of one draw's difference, in the outcome's unit.
+        draws: Draws that reach the power.
+        power: The power that they have, from 0 to 1.
+        s_between: Part of `s` between draws; None if the pilot has no repeats.
+        s_within: Part of it within a draw, for one repeat.
+        pilot_draws: Draws of the pilot, 0 without one.
+        draws_upper: Draws that suffice with a confidence of 80 %, as the pilot's own variance is an estimate.
+    """
+
+    s: float
+    draws: int
+    power: float
+    s_between: float | None
+    s_within: float | None
+    pilot_draws: int = 0
+    draws_upper: int = 0
+
+
+def plan(effect: float, power: float, s_between: float, s_within: float = 0.0, repeats: int = 1) -> Plan:
+    """Return the least number of draws, two or more, at which a comparison has the power.
+
+    Args:
+        effect: The difference to find, in the outcome's unit.
+        power: The probability to find it at the 5 % level, from 0 to 1.
+        s_between: Standard deviation of a difference between draws.
+        s_within: Standard deviation of a difference within a draw, for one repeat.
+        repeats: Matches of each side on each draw.
+
+    Raises:
+        ValueError: The effect is 0, nothing varies, or no design is large enough.
+    """
+    s = (s_between**2 + s_within**2 / repeats) ** 0.5
+    draws = _least(effect, power, s)
+    return Plan(s, draws, _power(draws, effect / s), s_between, s_within)
+
+
+def plan_from_pilot(
+    rows: pd.DataFrame,
+    one: str,
+    two: str,
+    column: str,
+    effect: float,
+    power: float,
+    *,
+    repeats: int = 1,
+    side: str = "player",
+    by: Sequence[str] = (),
+) -> Plan:
+    """Return the draws that a comparison like a pilot needs.
+
+    Args:
+        rows: The pilot's rows, as of `comparisons.contrast`.
+        one: The first side.
+        two: The side that it is compared with.
+        column: The outcome.
+        effect: The difference to find, in the outcome's unit.
+        power: The probability to find it at the 5 % level, from 0 to 1.
+        repeats: Matches of each side on each draw that are planned.
+        side: The column that names the sides.
+        by: The columns that name a setting.
+
+    Raises:
+        ValueError: As of `contrast` and `plan`; or repeats are planned and the pilot has none.
+    """
+    from scipy.special import chdtri
+
+    differences = contrast(rows, one, two, column, side=side, by=by).differences
+    if differences.exact or len(differences.values) < 2:
+        raise ValueError("the pilot has fewer than two draws of chance: play more")
+    found, blocks = blocked_rows(rows, one, two, column, side, by, None)
+    found = found[found["draw"].isin(differences.draws or ())]
+    cells = found.assign(all=0).groupby([side, "all", "draw", *blocks])[column]
+    count, total = cells.count(), _variance(differences.values)
+    between = within = None
+    if (count > 1).any():
+        spread = cells.var().fillna(0) * (count - 1)
+        pooled = spread.groupby(side).sum() / (count - 1).groupby(side).sum()
+        width = float(pooled.sum()) / (len(found[blocks].drop_duplicates()) if blocks else 1)
+        between, within = max(0.0, total - width * float((1 / count).mean())) ** 0.5, width**0.5
+        s = (between**2 + width / repeats) ** 0.5
+    elif repeats > 1:
+        raise ValueError("the pilot has no repeats: it does not tell what more of them would bring")
+    else:
+        s = total**0.5
+    df, draws = len(differences.values) - 1, _least(effect, power, s)
+    upper = _least(effect, power, s * (df / float(chdtri(df, 1 - _TRUST))) ** 0.5)
+    return Plan(s, draws, _power(draws, effect / s), between, within, df + 1, upper)
+
+
+def _variance(values: Sequence[float]) -> float:
+    mean = sum(values) / len(values)
+    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
+
+
+def _power(draws: int, size: float) -> float:
+    """Return the power of a two-sided t test on `draws` differences whose mean is `size` standard deviations."""
+    from scipy.special import nctdtr, stdtrit
+
+    critical, shift = float(stdtrit(draws - 1, 1 - LEVEL / 2)), abs(size) * draws**0.5
+    return 1 - float(nctdtr(draws - 1, shift, critical)) + float(nctdtr(draws - 1, shift, -critical))
+
+
+def _least(effect: float, power: float, s: float) -> int:
+    if not effect:
+        raise ValueError("the effect is 0: no number of draws finds it")
+    if not s:
+        raise ValueError("the differences do not vary: two draws tell them apart")
+    low, high = 1, 2
+    while _power(high, effect / s) < power:
+        if high > MAX_DRAWS:
+            raise ValueError(f"more than {MAX_DRAWS:,} draws would be needed: look for a larger effect")
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if _power(middle, effect / s) >= power else (middle, high)
+    return high

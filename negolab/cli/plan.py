@@ -1,0 +1,109 @@
+"""`negolab plan`: how many matches a comparison needs, from a pilot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from negolab.cli.options import Modules, Trust, import_games
+from negolab.cli.play import escape_line
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+app = typer.Typer()
+POWERS, REPEATS = (0.8, 0.9), (1, 2, 4)
+_PARTS = ("agreed", "efficiency")
+"""Outcomes from 0 to 1, which people read in percent."""
+
+
+@app.command()
+def plan(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The pilot: the folder of a run or of a sweep.")],
+    effect: Annotated[float, typer.Option(help="The difference to find: dollars, points, or percentage points.")],
+    outcome: Annotated[str, typer.Option(help="payoff, joint, agreed, efficiency, moves, ...")] = "payoff",
+    between: Annotated[str, typer.Option(help="What is compared: player, or a parameter of the sweep.")] = "player",
+    values: Annotated[str | None, typer.Option(metavar="ONE,TWO", help="Two of its values, if it has more.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Only seat A, or B.")] = None,
+    module: Modules = None,
+    trust: Trust = False,
+) -> None:
+    """Say how many draws, matches, calls and dollars a comparison like a pilot's needs to find a difference."""
+    from negolab.analysis.planning import plan_from_pilot
+
+    import_games(run, module, trust)
+    frame, others = _read(run, seat, outcome, between)
+    one, two = _sides(frame, between, values)
+    rows = frame[frame[between].isin([one, two])]
+    scale, words = _unit(run, outcome)
+    unit = f" {words}" if words else ""
+    rows = rows.assign(**{outcome: rows[outcome].astype(float) / scale})
+    repeats = float(rows.groupby([between, "draw", "opponent", "seat", *others], dropna=False).size().mean())
+    found = [
+        (power, count, plan_from_pilot(rows, one, two, outcome, effect, power, repeats=count, side=between, by=others))
+        for count in (REPEATS if repeats > 1 else (1,))
+        for power in POWERS
+    ]
+    first = found[0][2]
+    text = f"{outcome}, {one} less {two}: {first.pilot_draws:,} draws in the pilot; a draw's difference has a standard"
+    print(escape_line(f"{text} deviation of {first.s:.3g}{unit}. To find a difference of {effect:g}{unit}:"))
+    print("power  repeats     draws  draws to be safe   matches" + _cost_text(rows, None))
+    each = rows.groupby("draw")[["match"]].nunique()["match"].mean() / repeats
+    for power, count, plan in found:
+        matches = round(plan.draws * each * count)
+        numbers = f"{power:5.0%}  {count:7}  {plan.draws:8,}  {plan.draws_upper:16,}  {matches:8,}"
+        print(numbers + _cost_text(rows, matches))
+    print("A pilot this small may mislead: with 80% confidence the draws to be safe suffice.")
+    if repeats == 1:
+        print("The pilot plays each draw once, so that it cannot tell what repeats of a draw would bring.")
+
+
+def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.DataFrame, list[str]]:
+    """Return the pilot's rows, and the parameters beside the one that is compared."""
+    from negolab.analysis import models, tables
+    from negolab.sweeps.status import is_sweep
+
+    plain = models.with_efficiency(models.seat_frame(run))
+    frame = tables.with_parameters(plain, run) if is_sweep(run) else plain
+    parameters = [name for name in map(str, frame) if name not in plain]
+    if seat is not None:
+        frame = frame[frame["seat"] == seat.upper()]
+    for name in (outcome, between):
+        if name not in frame:
+            raise ValueError(f"the run has no column {name!r}: choose one of {', '.join(map(str, frame))}")
+    varied = [name for name in parameters if frame[name].nunique(dropna=False) > 1 and name != between]
+    return frame.assign(**{between: frame[between].astype(str)}), varied
+
+
+def _sides(frame: pd.DataFrame, between: str, values: str | None) -> tuple[str, str]:
+    known = sorted(set(frame[between]))
+    chosen = known if values is None else [value.strip() for value in values.split(",")]
+    if len(chosen) != 2 or not set(chosen) <= set(known):
+        raise ValueError(f"--values: name two of {', '.join(known)}")
+    return chosen[0], chosen[1]
+
+
+def _unit(run: Path, outcome: str) -> tuple[float, str]:
+    """Return what to divide an outcome by, and the unit that people read it in."""
+    from negolab import catalog
+    from negolab.analysis import tables
+    from negolab.formatting import display_unit
+
+    if outcome in _PARTS:
+        return 0.01, "percentage points"
+    rules = catalog.imported_class(next(record for _, record in tables.records(run)).header.game)
+    unit, scale = display_unit(rules.unit if outcome in ("payoff", "joint", "possible") else "")
+    return scale, "" if "," in unit else unit  # trading's says what its numbers stand for
+
+
+def _cost_text(rows: pd.DataFrame, matches: int | None) -> str:
+    """Return the columns of calls and dollars for models, "" for scripts; their heads without a number of matches."""
+    each = rows.groupby("match")[["answers", "cost"]].sum(min_count=1).astype(float).mean()
+    if not each["answers"]:
+        return ""
+    if matches is None:
+        return "     calls   dollars"
+    dollars = f"{each['cost'] * matches:10,.2f}" if each["cost"] == each["cost"] else "   unknown"
+    return f"  {each['answers'] * matches:8,.0f}{dollars}"
