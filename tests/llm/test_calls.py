@@ -442,7 +442,7 @@ def test_persona_settings_and_label_stand_where_a_match_is_shown_and_a_refused_p
     (row,) = tables.matches(tmp_path / "run").to_dict("records")
     assert row["settings_a"] == shown and pandas.isna(row["settings_b"])
     assert shown in transcript.export(record, "markdown").replace("\\", "")
-    assert f"A: {shown}" in page_text(Replay(record, out=tmp_path))
+    assert f"Seller: {shown}" in page_text(Replay(record, out=tmp_path))
     sent = [event.reply.usage["sent"] for event in record.events if isinstance(event, Replied) and event.reply.usage]
     assert sent and all(each == {"top_p": 0.9, "max_tokens": 1000} for each in sent)
     (fields,) = {json.dumps(sorted(call["request"])) for call in exported(tmp_path / "run", dict(os.environ))}
