@@ -96,7 +96,7 @@ def write_report(
             raise ValueError(
                 f"{notebook.path.name} shows what stands at another address, {remote[0][:100]}...: leave that out"
             )
-    target = out or run / "report.html"
+    target = out or (run if run.is_dir() else run.parent) / "report.html"
     atomic_write(target, page.encode())
     return target
 

@@ -188,6 +188,9 @@ def test_a_batch_has_a_report_on_its_players_and_one_condition_is_said_to_be_one
     text = words(reported(tmp_path / "one"))
     assert "This run has one condition, so that nothing can be compared." in text
     assert "payoff of the seller (dollars)" in text, "people read roles"
+    (tmp_path / "one" / "report.html").unlink()
+    file = negolab("report", str(tmp_path / "one" / "records.jsonl"))
+    assert file.returncode == 0 and (tmp_path / "one" / "report.html").is_file(), file.stderr
 
 
 def test_a_report_before_any_cell_is_finished_says_so_and_runs_no_notebook_that_no_plan_names(tmp_path: Path) -> None:
