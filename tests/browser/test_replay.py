@@ -135,11 +135,11 @@ def test_moves_and_points_are_linked_by_hover_and_click(golden: Served, chromium
     page = open_record(chromium, golden.url, "bargaining")
     page.locator('.nl-move[data-step="3"]').hover()
     assert page.locator('.nl-plane .nl-point.nl-linked[data-step="3"]').count() == 1
-    assert "3. B proposes $45.00" in page.locator(".nl-readout").inner_text()
+    assert "3. Buyer proposes $45.00" in page.locator(".nl-readout").inner_text()
     page.locator('.nl-plane .nl-point[data-step="5"]').hover()
     assert page.locator(".nl-move.nl-linked").get_attribute("data-step") == "5"
     page.locator('.nl-plane .nl-point[data-step="5"]').click()
-    page.locator(".nl-moment h2", has_text="B proposes $55.00").wait_for()
+    page.locator(".nl-moment h2", has_text="Buyer proposes $55.00").wait_for()
     assert step_number(page) == 5
     page.close()
 
