@@ -307,7 +307,7 @@ def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path)
         old = child(served.pid, "studies.server")
         os.kill(old, signal.SIGKILL)
         assert wait_until(
-            lambda: child(served.pid, "studies.server") not in (0, old) and Path(seats(served.pid)).exists(), 30
+            lambda: child(served.pid, "studies.server") not in (0, old) and Path(seats(served.pid)).exists(), 90
         )
 
         def title() -> str:
@@ -317,7 +317,7 @@ def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path)
                 except httpx2.TransportError:
                     return ""
 
-        assert wait_until(lambda: title() == "A study", 30)
+        assert wait_until(lambda: title() == "A study", 90)
 
 
 def seats(pid: int) -> str:
