@@ -1,4 +1,4 @@
-"""What moved: how much each outcome differs between the values of each factor of a design.
+"""Effects: the difference of each outcome between the values of each factor of a design.
 
 A difference is the least-squares slope on "the second value in place of the first" within each setting of the other
 factors, with clusters of draws (Liang and Zeger 1986): what both values share, such as a draw, does not count as chance
@@ -24,7 +24,7 @@ _ROUNDING = 1e-9
 
 
 class Effect(NamedTuple):
-    """How much an outcome is larger at one value of a factor than at another.
+    """The difference of an outcome between two values of a factor.
 
     Attributes:
         outcome: Its column.

@@ -1,4 +1,4 @@
-"""How many draws a comparison needs: the power of Student's t on one difference per draw.
+"""Plans of comparisons: the draws they need for the power of Student's t on one difference per draw.
 
 The variance of a difference is s_b**2 + s_w**2 / m: between draws, and within a draw, which m repeats average out.
 """

@@ -44,7 +44,7 @@ class Models:
         self._cache = cache
         self._environment = os.environ if keys is None else keys
         self.policy = CallPolicy(limits, prices or Prices(), budget, notify)
-        """What all endpoints of the run share."""
+        """The policy that all endpoints of the run share."""
         self._endpoints: dict[tuple[str, str], Endpoint] = {}
 
     def endpoint(self, base_url: str | None = None, key: str | None = None) -> Endpoint:
