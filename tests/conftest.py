@@ -19,6 +19,8 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from typing_extensions import override
+from xdist.scheduler import LoadFileScheduling
 
 from negolab import catalog, user_code
 from negolab.cli.serve import OPTIONS, free_ports
@@ -77,6 +79,27 @@ FIRST = ("browser", "sweeps", "widgets", "studies", "players", "runs", "long")
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: FIRST.index(name) if (name := item.path.parent.name) in FIRST else len(FIRST))
+
+
+class CrashSafeScheduling(LoadFileScheduling):
+    """As `--dist loadfile`, but a run goes on after a worker's crash.
+
+    That one hands out the files that the worker had finished once more; a worker that is given nothing but these waits
+    for ever.
+    """
+
+    @override
+    def remove_node(self, node: Any) -> str | None:
+        work = self.assigned_work.get(node, {})
+        for file in [file for file, done in work.items() if all(done.values())]:
+            del work[file]
+        crashed: str | None = super().remove_node(node)
+        return crashed
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> CrashSafeScheduling | None:
+    return CrashSafeScheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 @pytest.fixture(scope="session", autouse=True)
