@@ -139,7 +139,7 @@ def test_the_waiting_offer_stands_with_its_gain_and_can_be_accepted() -> None:
     assert '<span class="nl-neutral"><b>+8</b> for you' in waiting
     assert "Without any trade it is a draw." in unescape(waiting)
     assert "Accepting does not end the match." in waiting
-    assert "nl-primary" not in seated._controls.accept._dom_classes
+    assert "nl-primary" in seated._controls.accept._dom_classes, "filled until an own offer is composed"
     press(seated, "Accept")
     assert replies(match)[-1] == "[Accept]"
     assert match.seen("B").private.holdings == (10, 10, 10, 12, 9)

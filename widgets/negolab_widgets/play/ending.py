@@ -16,12 +16,11 @@ from negolab.record import Record, start_state
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, element
-from negolab_widgets.replay.plane import course, render_legend, render_plane, surroundings
+from negolab_widgets.replay.plane import course, render_legend, render_plane, seen_by, surroundings
 from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import column, row, set_visible, styled
 from negolab_widgets.tables.decision import end_class, person_name
-from negolab_widgets.tables.seats import seat_name
 
 
 class EndScreen(w.VBox):  # type: ignore[misc]
@@ -55,12 +54,10 @@ class EndScreen(w.VBox):  # type: ignore[misc]
         made = course(self._record, record_steps(self._record))
         if not made.points:
             return None
-        around = surroundings(self._record)
+        made, around = seen_by(self._seat, made, surroundings(self._record))
         drawn = html.join([render_plane({"": made}, around, numbered=False), render_legend(around, moment=False)])
         heading = "What was paid after each round" if around.rounds else "What was possible"
-        name = seat_name(self._record.game, self._seat)
-        you = name if name == self._seat else f"the {name}"
-        return styled(w.HTML(html.panel(f"{heading}; you are {you}", drawn)), "nl-possible")
+        return styled(w.HTML(html.panel(heading, drawn)), "nl-possible")
 
     def _show_replay(self) -> None:
         from negolab_widgets.replay import Replay  # slow to import

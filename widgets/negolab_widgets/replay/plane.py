@@ -15,15 +15,20 @@ from IPython.display import HTML
 
 from negolab.catalog import AnyGame
 from negolab.formatting import display_unit
-from negolab.game import SEATS, Seat, State
+from negolab.game import SEATS, Seat, State, other
 from negolab.record import Record, start_state
 from negolab.theory.solutions import nash_point
 from negolab_widgets.axis import Axis, new_axis
 from negolab_widgets.html import Markup, capitalised, element, join, page
 from negolab_widgets.replay.steps import Step, record_steps
+from negolab_widgets.tables.decision import person_name
 from negolab_widgets.tables.seats import seat_name
 
 Pair = tuple[float, float]
+
+
+YOU = "You"
+"""Name of the seat that looks at the plane."""
 
 
 class Surroundings(NamedTuple):
@@ -39,6 +44,7 @@ class Surroundings(NamedTuple):
     rounds: bool
     gains: bool = False
     names: Mapping[Seat, str] = dict(zip(SEATS, SEATS, strict=True))
+    axes: tuple[Seat, Seat] = SEATS
 
     @property
     def amount(self) -> str:
@@ -48,7 +54,9 @@ class Surroundings(NamedTuple):
 
     def axis_title(self, seat: Seat) -> str:
         """Title of a seat's axis."""
-        return f"{self.names[seat]}'s {self.amount}"
+        name = self.names[seat]
+        whose = "Your" if name == YOU else f"{name}'s"
+        return f"{whose} {self.amount}"
 
     @property
     def ends(self) -> tuple[str, str]:
@@ -106,6 +114,23 @@ def course(record: Record, steps: Sequence[Step]) -> Course:
     return Course(points, len(steps), paid, record.end == "AGREED")
 
 
+def seen_by(seat: Seat, made: Course, around: Surroundings) -> tuple[Course, Surroundings]:
+    """Return a match and what surrounds it as a seat looks at them: what it is paid lies to the right."""
+    away = other(seat)
+    names = {seat: YOU, away: capitalised(person_name(f"the {around.names[away]}", away))}
+    around = around._replace(names=names, axes=(seat, away))
+    if seat == "A":
+        return made, around
+    points = tuple(point._replace(a=point.b, b=point.a) for point in made.points)
+    return made._replace(points=points, paid=_turned(made.paid)), around._replace(
+        frontier=[(b, a) for a, b in around.frontier][::-1], no_deal=around.no_deal[::-1], nash=_turned(around.nash)
+    )
+
+
+def _turned(pair: Pair | None) -> Pair | None:
+    return pair and (pair[1], pair[0])
+
+
 SIDE, STRIP_HEIGHT = 340, 96
 """Size of the drawings in their own units; the style sheet scales them, but not their text."""
 MAX_NUMBERED = 24
@@ -159,7 +184,7 @@ class _Plane(NamedTuple):
             cls="nl-plane",
             viewBox=f"0 0 {SIDE} {SIDE}",
             role="img",
-            aria_label=f"{' and '.join(map(self.around.axis_title, SEATS))} by {things}. {counts}.",
+            aria_label=f"{' and '.join(map(self.around.axis_title, self.around.axes))} by {things}. {counts}.",
             data_places=json.dumps(self.places(only)),
         )
 
@@ -178,7 +203,7 @@ class _Plane(NamedTuple):
         for value, label in self.y.ticks(self.around.scale, 5):
             at = self.y.place(value)
             lines += [_line(left, at, self.x.end, at, "nl-grid-line"), _text(left - 4, at, label, "end", dy="0.35em")]
-        title_a, title_b = map(self.around.axis_title, SEATS)
+        title_a, title_b = map(self.around.axis_title, self.around.axes)
         middle = (left + self.x.end) / 2
         below = _text(middle, SIDE, title_a, "middle", dy="-0.4em", cls="nl-axis-title")
         turned = f"translate(0 {(bottom + _TOP) / 2}) rotate(-90)"
@@ -304,7 +329,7 @@ def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
     keys = (
         {"round": "after a round"}
         if around.rounds
-        else {seat.lower(): f"{around.names[seat]} proposes" for seat in SEATS}
+        else {seat.lower(): f"{name} {'propose' if name == YOU else 'proposes'}" for seat, name in around.names.items()}
     )
     if moment:
         keys |= {"now": "now", "later": "later"}

@@ -165,7 +165,7 @@ class TradingTable(Table, view=view):
         self._last = w.HTML(element("div", WORDS.LAST_TURN, cls="nl-due"))
         self.offer = self.button(WORDS.MAKE, lambda: self._make(""), cls=f"nl-primary {SEND}")
         self.speak = self.button(WORDS.SPEAK, lambda: self._send("", None, self.notice), cls=SEND)
-        self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"), cls=SEND)
+        self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"), cls=f"nl-primary {SEND}")
         self.extend = self.button(WORDS.ACCEPT_AND_MAKE, lambda: self._make("[Accept]"), cls=SEND)
         clear = self.button(WORDS.CLEAR, lambda: self.editor.put(NOTHING, NOTHING), cls="nl-link")
         title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear, cls="nl-title-row")
@@ -208,7 +208,8 @@ class TradingTable(Table, view=view):
     def _draw_answering_offers(self, incoming: Offer | None) -> None:
         """Allow to answer with an own offer once something of it is chosen."""
         ready = self.asked and not self.editor.is_empty
-        set_class(self.offer, UNSET, self.editor.is_empty)
+        for button in (self.offer, self.counter):
+            set_class(button, UNSET, self.editor.is_empty)
         self.counter.disabled = not ready
         self.extend.disabled = not (ready and self._can_accept(incoming))
 
@@ -224,7 +225,7 @@ class TradingTable(Table, view=view):
             button.disabled = not visible
             set_visible(button, visible)
         if incoming is not None:
-            name_accept(self.accept, WORDS.ACCEPT, gain=min(0, view.offer_value(self.seen, incoming)))
+            name_accept(self.accept, WORDS.ACCEPT, gain=view.offer_value(self.seen, incoming))
         offer = WORDS.COUNTEROFFER if incoming is not None else table_texts.MAKE_AN_OFFER
         self.compose = "" if last else offer
 
