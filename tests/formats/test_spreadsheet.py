@@ -45,9 +45,9 @@ def test_every_row_is_part_of_a_record_that_replays_or_is_named(name: str, game:
     made = import_sheet(SHEETS / name, (SHEETS / name).with_suffix(".toml"), game)
     used = [row for record in made.records.values() for row in record.header.notes["rows"]]
     text = (SHEETS / name).read_text("utf-8-sig")
-    rows = len(list(csv.reader(text.splitlines(keepends=True), delimiter=";" if ";" in text.split("\n")[0] else ",")))
-    if name.endswith("csv"):
-        assert sorted([*used, *made.left_out]) == list(range(2, rows + 1))
+    delimiter = {"divisions.csv": ";", "camping_log.tsv": "\t"}.get(name, ",")
+    rows = len(list(csv.reader(text.splitlines(keepends=True), delimiter=delimiter)))
+    assert sorted([*used, *made.left_out]) == list(range(2, rows + 1))
     assert len(used) == len(set(used)) and not set(used) & set(made.left_out)
     for record in made.records.values():
         assert replay_differences(record) == []
@@ -79,7 +79,7 @@ def test_a_division_keeps_who_said_what_and_none_is_no_word() -> None:
 def test_claims_at_once_are_a_split(tmp_path: Path) -> None:
     plan = MAP.split("[game]")[0].replace("offer.price", "offer.coins").replace("action", "round")
     rows = "match,party,round,price\n1,seller,1,6\n1,buyer,1,4\n2,seller,1,6\n2,seller,2,5\n"
-    file, map_ = write(tmp_path, rows, plan.replace("round =", "round =") + "[game]\ncontexts = [[[10], [2], [1]]]\n")
+    file, map_ = write(tmp_path, rows, plan + "[game]\ncontexts = [[[10], [2], [1]]]\n")
     made = import_sheet(file, map_, "split")
     assert made.records["log-1"].payoffs == {"A": 12, "B": 4}
     assert "one claim of each party" in made.left_out[4][1]
