@@ -170,10 +170,6 @@ _OPENS: dict[str, dict[Seat, dict[str, str]]] = {
 class Importer:
     """Reads the rows of one match after the other, and plays them again.
 
-    Args:
-        plan: The map.
-        game: The game's name.
-
     Attributes:
         left_out: By the number of a row without a part in any record, its match and the reason.
     """
@@ -280,14 +276,7 @@ class Importer:
     # Turns to records.
 
     def play(self, match: str, log: Log, name: str, most: int) -> Record:
-        """Play a match again; `ValueError` says what the rules refuse.
-
-        Args:
-            match: Its id in the file.
-            log: Its turns.
-            name: Name of the file.
-            most: Turns of the longest match.
-        """
+        """Play a match again, whose file has this name and `most` turns in its longest match."""
         self._row = next(iter(log.rows))
         game = self._game(log, most)
         start = game.deal(random.Random(0))
