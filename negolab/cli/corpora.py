@@ -1,10 +1,10 @@
-"""`negolab import dealornodeal | casino | clembench`: published corpora as records."""
+"""`negolab import dealornodeal | casino | clembench | csv`: published corpora and own spreadsheets as records."""
 
 from __future__ import annotations
 
 import shutil
 import sys
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     name="import",
-    help="Published corpora as records, to replay, check, export and measure.",
+    help="Published corpora and your own spreadsheets as records, to replay, check, export and measure.",
     no_args_is_help=True,
     rich_markup_mode=None,
 )
 Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder that keeps the records.")]
 MAX_NAMED = 10
 """Lines that are named; further ones are counted."""
+LEFT_OUT = "left-out.csv"
+"""File in the folder of an import of a spreadsheet: its rows that are part of no record."""
 
 
 @contextmanager
@@ -83,11 +85,15 @@ def import_records(
             records.append(record)
         if not records:
             raise ValueError(f"no {unit} could be played again: {errors[0]}")
-    for text in errors[:MAX_NAMED]:
-        print(escape_line(f"left out: {text}"))
-    if len(errors) > MAX_NAMED:
-        print(f"left out: {len(errors) - MAX_NAMED:,} more")
+    _print_left_out(errors)
     return records, len(records) - len(there)
+
+
+def _print_left_out(lines: Sequence[str]) -> None:
+    for text in lines[:MAX_NAMED]:
+        print(escape_line(f"left out: {text}"))
+    if len(lines) > MAX_NAMED:
+        print(f"left out: {len(lines) - MAX_NAMED:,} more")
 
 
 def list_some(items: Sequence[object]) -> str:
@@ -264,3 +270,44 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
         print(escape_line(f"the files say something else than the rules in {list_some(differ)}"))
     for line in (*(tally.lines() if by_name else ()), tally.line()):
         print(escape_line(line))
+
+
+# Own spreadsheets.
+
+
+@app.command("csv")
+def csv_(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A spreadsheet saved as CSV, in UTF-8.")],
+    out: Out,
+    game: Annotated[str, typer.Option(help="agenda, bargaining or split.")],
+    map_: Annotated[Path, typer.Option("--map", metavar="MAP", help="What its columns mean: negolab new import-map.")],
+) -> None:
+    """Write a record per match of your own spreadsheet, and name every row that is part of none."""
+    import pandas as pd
+
+    from negolab.analysis.columns import write_table
+    from negolab.formats.spreadsheet import import_sheet
+
+    if next(out.glob("*.jsonl"), None) is not None:
+        raise ValueError(f"{out} holds records: delete it, or choose another folder")
+    records, left_out, unused = import_sheet(file, map_, game)
+    rows_by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for number, reason in left_out.items():
+        rows_by_reason[reason].append(number)
+    _print_left_out(
+        [
+            f"{file.name}, row{'s' * (len(rows) > 1)} {list_some(rows)}{f' (match {match})' * bool(match)}: {reason}"
+            for (match, reason), rows in rows_by_reason.items()
+        ]
+    )
+    if not records:
+        raise ValueError(f"no match of {file} could be imported by {map_}: the rows and reasons stand above")
+    found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}
+    import_records(found, out, "match")
+    table = [(number, *reason) for number, reason in left_out.items()]
+    write_table(pd.DataFrame(table, columns=["row", "match", "reason"]), out / LEFT_OUT)
+    ends = Counter(str(record.end) for record in records.values())
+    print(f"{out}: {_count(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
+    print(f"rows in no record: {len(left_out):,}" + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
+    if unused:
+        print(escape_line(f"columns that the map does not name: {list_some(unused)}"))

@@ -27,6 +27,7 @@ NEXT = {
         "negolab study links {name}.toml -n 20    makes 20 links, one for each participant\n"
         "negolab serve {name}.toml                opens the study to them"
     ),
+    "import-map": "look through it: its first lines say how to import {name}, negolab guide corpora what they mean",
 }
 """Checks for an example of each kind."""
 
@@ -61,6 +62,12 @@ def study(
 ) -> None:
     """Write a study for people that can be served as it is, and its test."""
     _write("study", name, game)
+
+
+@app.command()
+def import_map(file: Annotated[str, typer.Argument(metavar="FILE", help="A spreadsheet saved as CSV.")]) -> None:
+    """Draft the map with which a spreadsheet of your own is imported, from its header."""
+    _write("import-map", file)
 
 
 def _write(kind: str, name: str, game: str = "") -> None:

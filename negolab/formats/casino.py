@@ -112,7 +112,7 @@ def _to_record(dialogue: Dialogue, file: str) -> Record:
         notes=_notes(dialogue, file, workers, turns),
     )
     for turn in turns:
-        _submit(match, seats[turn.worker], turn)
+        submit(match, seats[turn.worker], turn.text)
     _compare(match)
     record = match.record()
     return Record(msgspec.structs.replace(record.header, created=""), record.events)
@@ -164,12 +164,13 @@ def _game_for(messages: int, longest: int) -> AnyGame:
     return load(usual, turns=max(usual.turns, messages), max_chars=max(usual.max_chars, longest))
 
 
-def _submit(match: Match, seat: Seat, turn: _Turn) -> None:
+def submit(match: Match, seat: Seat, text: str, source: str = SOURCE) -> None:
+    """Play a reply of a log again; `ValueError` if the seat is not asked, or the rules refuse the reply."""
     if not match.asks(seat):
         raise ValueError("the two did not write in turns, or wrote after the end")
-    rejected = next((e for e in match.submit(seat, Reply(turn.text, via=SOURCE)) if isinstance(e, Rejected)), None)
+    rejected = next((e for e in match.submit(seat, Reply(text, via=source)) if isinstance(e, Rejected)), None)
     if rejected is not None:
-        raise ValueError(f"the rules refuse {turn.text!r:.80}: {rejected.invalid.reason}")
+        raise ValueError(f"the rules refuse {text!r:.80}: {rejected.invalid.reason}")
 
 
 def _compare(match: Match) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import secrets
 from collections.abc import Callable
@@ -13,7 +14,9 @@ from string import Template
 
 from negolab import catalog, user_code
 from negolab._internal.validation import check_name
-from negolab.game import other
+from negolab.formats.spreadsheet import read_sheet
+from negolab.game import SEATS, other
+from negolab.games.agenda.scenario import fold
 from negolab.players.lookup import compatible_players
 from negolab.studies.endings import ENDINGS
 
@@ -28,8 +31,8 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
     """Write an example with its test.
 
     Args:
-        kind: "game", "player", "scenario", "sweep" or "study".
-        name: What it is to be called.
+        kind: "game", "player", "scenario", "sweep", "study" or "import-map".
+        name: What it is to be called; of a map, the spreadsheet.
         folder: The folder to write to.
         game: The game of a study.
 
@@ -121,6 +124,60 @@ def _code() -> str:
     return "".join(secrets.choice("ABCDEFGHJKLMNPQRSTUVWXYZ23456789") for _ in range(8))
 
 
+_COLUMNS = {
+    "match": r"(match|game|dialogue|dialog|episode|session|pair|conversation)?_?(id|number|no)?",
+    "round": r"(round|turn|iteration|step|period)s?(_?(id|number|no))?",
+    "party": r"(my_)?role|party|player(_name)?|agent(_name)?|speaker|side|subject|sender",
+    "action": r"act|action|decision|(player_)?answer|response",
+    "message": r"message|text|utterance|chat|words",
+    "price": r".*(price|offer|bid).*",
+    "cost": r".*(cost|reservation_a).*",
+    "value": r".*(valu|willing|budget).*",
+}
+"""Names, in lower case, of the columns of each meaning."""
+_PARAMETERS = {
+    "bargaining": """\
+price_hi = 10000                    # the highest price that could be offered, in cents
+seller_costs = [$cost]
+buyer_values = [$value]""",
+    "agenda": """\
+# preset = "my-issues.toml"         # a scenario: negolab new scenario my-issues
+# issues = [{ name = "money", units = "{total}", A = 1, B = 1 }]   # or goods: what a unit is worth to A and to B""",
+}
+
+
+def _import_map(name: str, folder: Path, game: str) -> Files:
+    """Draft the map of a spreadsheet from its header and its parties."""
+    sheet, path = read_sheet(Path(name)), Path(name)
+    header = [column for column in sheet.columns if column]
+    found = {
+        meaning: column
+        for meaning, names in _COLUMNS.items()
+        if (column := next((column for column in header if re.fullmatch(names, column.lower())), None))
+    }
+    columns = {meaning: column for meaning, column in found.items() if meaning not in ("price", "cost", "value")}
+    words = {fold(word): word for word in sheet[found["party"]] if word} if "party" in found else {}
+    parties = sorted(words.values(), key=lambda word: "buy" in word.lower())[:2] if words else []
+    others = [column for column in header if column not in found.values()]
+    kind = "bargaining" if "price" in found else "agenda"
+    issues = "\n".join(f"# {json.dumps(column)} = {json.dumps(column)}" for column in others)
+    parameters = Template(_PARAMETERS[kind]).substitute(
+        {name: json.dumps(f"{{{found[name]}}}") if name in found else "0" for name in ("cost", "value")}
+    )
+    text = Template(_read("import_map.toml")).substitute(
+        {seat: json.dumps([party]) for seat, party in zip(SEATS, [*parties, "?", "?"], strict=False)},
+        file=path,
+        map=path.with_suffix(".toml").name,
+        stem=path.stem,
+        game=kind,
+        others=", ".join(others) or "none",
+        columns="\n".join(f"{meaning} = {json.dumps(column)}" for meaning, column in columns.items()),
+        offer=f"price = {json.dumps(found['price'])}" if kind == "bargaining" else issues,
+        parameters=parameters,
+    )
+    return {folder / path.with_suffix(".toml").name: text}
+
+
 def _read(file: str) -> str:
     return _HERE.joinpath(file).read_text("utf-8")
 
@@ -131,4 +188,5 @@ SCAFFOLDS: dict[str, Callable[[str, Path, str], Files]] = {
     "scenario": _scenario,
     "sweep": _sweep,
     "study": _study,
+    "import-map": _import_map,
 }

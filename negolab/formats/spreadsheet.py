@@ -1,0 +1,450 @@
+"""Spreadsheets of one's own as records: a map says what the columns mean, and each match is played again turn by turn.
+
+Nothing is guessed. A row that the map or the rules do not take is left out by its number, with what is wrong.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeVar
+
+import msgspec
+import pandas as pd
+
+from negolab import catalog
+from negolab._internal.files import read_text
+from negolab._internal.validation import convert_table, parse_toml, suggest
+from negolab.catalog import AnyGame
+from negolab.formats.casino import submit
+from negolab.game import SEATS, Seat, other
+from negolab.games.agenda.reading import reads_as_token
+from negolab.games.agenda.scenario import fold
+from negolab.games.split.reading import write_proposal
+from negolab.match import Match
+from negolab.record import Record
+
+SOURCE = "csv"
+"""The note `source` of an imported record, and the `via` of its replies."""
+Action = Literal["offer", "accept", "reject", "walk_away", "no_deal"]
+Made = TypeVar("Made")
+_ENDS = ("accept", "walk_away", "no_deal")
+ACTIONS: dict[Action, tuple[str, ...]] = {
+    "offer": ("offer", "propose", "counter", "submit-deal"),
+    "accept": ("accept", "accepted", "accept-deal"),
+    "reject": ("reject", "rejected", "reject-deal"),
+    "walk_away": ("walk away", "walk-away", "quit"),
+    "no_deal": ("no deal", "no_deal"),
+}
+"""Words of each action, unless a map has others."""
+
+
+class ImportMap(msgspec.Struct, frozen=True, kw_only=True):
+    """A map: what the columns of a spreadsheet mean.
+
+    Attributes:
+        columns: Who acts in a row (`party`), in which match and round, what it does (`action`), what the other side
+            answers to it (`answer`), what it says, and the player's name.
+        parties: Words for each seat in the column of parties, and those whose rows are left out.
+        offer: By part of an offer (a price, a good, an issue) its column, or one for the rows of each seat.
+        game: Parameters of the game; a text such as "{cost}" is the number in this column.
+        actions: Words for actions, instead of those in `ACTIONS`.
+        decimal: The mark before decimals.
+        delimiter: The mark between cells; None: the one that the header has most of.
+        empty: Words for an empty cell.
+        unfinished: Treatment of a match that has no end.
+    """
+
+    columns: dict[Literal["party", "match", "round", "action", "answer", "message", "player"], str]
+    parties: dict[Literal["A", "B", "skip"], tuple[str, ...]]
+    offer: dict[str, str | dict[Seat, str]]
+    game: dict[str, Any] = {}
+    actions: dict[Action, tuple[str, ...]] = {}
+    decimal: Literal[".", ","] = "."
+    delimiter: str | None = None
+    empty: tuple[str, ...] = ("", "None", "NA", "N/A", "NaN", "null")
+    unfinished: Literal["leave out", "no deal"] = "leave out"
+
+
+_COLUMN = re.compile(r"\{(.+)\}")
+_CURRENCIES = r"(?:USD|EUR|GBP|dollars?|euros?)?"
+_NUMBERS = {
+    decimal: re.compile(
+        rf"{_CURRENCIES} ?(\d{{1,3}}(?:[{mark} '’]\d{{3}})+|\d+)(?:[{decimal}](\d+))? ?{_CURRENCIES}", re.I
+    )
+    for decimal, mark in ((".", ","), (",", "."))
+}
+
+
+def read_number(text: str, decimal: str = ".") -> str:
+    """Return a number in plain digits, without currency and marks between thousands.
+
+    >>> read_number("$ 1,050.50"), read_number("1.050,00 EUR", ",")
+    ('1050.5', '1050')
+
+    Raises:
+        ValueError: It is no number, or a negative one.
+    """
+    plain = " ".join("".join(char for char in text if unicodedata.category(char) != "Sc").split())
+    found = _NUMBERS[decimal].fullmatch(plain)
+    if found is None:
+        raise ValueError(f"{text!r} is no number with decimal = {decimal!r}: mend the cell, or list it under empty")
+    whole, fraction = re.sub(r"\D", "", found[1]).lstrip("0") or "0", (found[2] or "").rstrip("0")
+    return f"{whole}.{fraction}" if fraction else whole
+
+
+def read_map(path: Path) -> ImportMap:
+    """Read a map; a scenario that it names lies beside it. `ValueError` names the place of a mistake."""
+    text = read_text(path)
+    try:
+        plan = convert_table(parse_toml(text, ImportMap), ImportMap)
+    except ValueError as error:
+        raise ValueError(f"{path}: {error}") from None
+    if str(preset := plan.game.get("preset", "")).endswith(".toml"):
+        plan.game["preset"] = str(path.parent / preset)
+    return plan
+
+
+def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
+    """Read a spreadsheet: every cell as the text that it holds, rows by their numbers.
+
+    Raises:
+        ValueError: There is no file, or it is no table of text in UTF-8.
+    """
+    text = read_text(path)
+    mark = delimiter or max(",;\t|", key=text.partition("\n")[0].count)
+    # Rows may have more cells than the header: they are named later, and stop no other row.
+    widest = max(line.count(mark) for line in text.split("\n")) + 1
+    options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}
+    try:
+        sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
+    except ValueError as error:
+        raise ValueError(
+            f"{path}: is no table with {mark!r} between its cells: {' '.join(str(error).split())}"
+        ) from None
+    sheet = sheet.fillna("").map(str.strip)
+    sheet.index += 1
+    sheet.columns = [*sheet.iloc[0]]
+    return sheet[1:]
+
+
+class Turn(NamedTuple):
+    """What a party did before the other did; `row` is the last of its rows, `theirs` what its offer leaves the other
+    as far as the file says so."""
+
+    row: int
+    seat: Seat
+    action: Action | None
+    offer: dict[str, str]
+    words: str
+    theirs: dict[str, str] = {}
+
+
+class Log(NamedTuple):
+    """A match as its rows tell it."""
+
+    rows: dict[int, dict[str, str]]
+    players: dict[Seat, str]
+    turns: list[Turn]
+
+
+_ZEROS = re.compile(r"[\W0]*")
+_CLOSING = {"bargaining": "walk away", "agenda": "[Reject]"}
+"""Reply of the seat on turn where a log ends without a deal."""
+_REPLIES = {"accept": "[Accept]", "reject": "[Reject]", "walk_away": "[Walk away]"}
+_OPENS: dict[str, dict[Seat, dict[str, str]]] = {
+    "agenda": {"A": {"opens": "A"}, "B": {"opens": "B"}},
+    "bargaining": {"A": {"opener": "seller"}, "B": {"opener": "buyer"}},
+    "split": {"A": {"first": "A"}, "B": {"first": "B"}},
+}
+
+
+class Importer:
+    """Reads the rows of one match after the other, and plays them again.
+
+    Attributes:
+        left_out: By the number of a row without a part in any record, its match and the reason.
+    """
+
+    def __init__(self, plan: ImportMap, game: str) -> None:
+        self.plan, self.game = plan, game
+        self.left_out: dict[int, tuple[str, str]] = {}
+        self._row = 0
+        self._seats: dict[str, Any] = {fold(word): seat for seat, words in plan.parties.items() for word in words}
+        self._actions = {fold(word): name for name, words in (ACTIONS | plan.actions).items() for word in words}
+
+    def attempt(self, match: str, rows: dict[int, dict[str, str]], make: Callable[[], Made]) -> Made | None:
+        """Return what is made of a match; None if it cannot be, and its rows are then left out."""
+        try:
+            return make()
+        except ValueError as error:
+            self.left_out |= dict.fromkeys(rows, (match, f"row {self._row}: {error}"))
+            return None
+
+    # Rows to turns.
+
+    def log(self, match: str, rows: dict[int, dict[str, str]]) -> Log:
+        """Read the rows of a match; `ValueError` says what is wrong with one of them."""
+        players: dict[Seat, str] = {seat: self.plan.parties.get(seat, (seat,))[0] for seat in SEATS}
+        turns: list[Turn] = []
+        kept: list[dict[str, str]] = []
+        end = 0
+        for number in sorted(rows, key=lambda number: self._round(number, rows[number])):
+            self._row, row = number, rows[number]
+            if row[""]:
+                raise ValueError(
+                    f"has {row['']!r} beyond the last column: put quotes around texts that hold delimiters"
+                )
+            if row in (kept if "round" in self.plan.columns else kept[-1:]):
+                self.left_out[number] = match, "repeats a row of this match"
+                continue
+            kept.append(row)
+            if (seat := self._meaning(self._seats, row, "party")) == "skip":
+                self.left_out[number] = match, "is of a party that the map skips"
+                continue
+            players[seat] = self._cell(row, "player") or self._cell(row, "party")
+            for turn in self._acts(row, seat, turns):
+                if end and turn.action in _ENDS:
+                    raise ValueError(f"ends the match once more, after row {end}: give each match an id of its own")
+                if end:
+                    self.left_out[number] = match, f"comes after the end in row {end}"
+                elif turns and turns[-1].seat == turn.seat and self.game != "split":
+                    turns[-1] = _joined(turns[-1], turn)
+                elif turn.action != "no_deal" or turn.words:
+                    turns.append(turn)
+                end = number if turn.action in _ENDS else end
+        if not turns:
+            raise ValueError("nothing comes before it: the match has no turn")
+        counts = Counter(self._round(turn.row, rows[turn.row]) for turn in turns)
+        if self.game == "split" and "round" in self.plan.columns and (odd := [r for r, n in counts.items() if n != 2]):
+            raise ValueError(f"its match has not one claim of each party in round {odd[0]}: add it, or mend the rounds")
+        is_over = end or (turns[-1].action == "reject" and not turns[-1].offer) or self.plan.unfinished == "no deal"
+        if not is_over and self.game != "split":
+            raise ValueError(
+                'ends nothing, and no row follows: add one that accepts or walks away, or set unfinished = "no deal"'
+            )
+        return Log({number: row for number, row in rows.items() if number not in self.left_out}, players, turns)
+
+    def _cell(self, row: dict[str, str], name: Any) -> str:
+        return row[self.plan.columns[name]] if name in self.plan.columns else ""
+
+    def _round(self, number: int, row: dict[str, str]) -> Fraction:
+        self._row = number
+        return Fraction(read_number(self._cell(row, "round"))) if "round" in self.plan.columns else Fraction(number)
+
+    def _meaning(self, known: dict[str, Any], row: dict[str, str], name: str) -> Any:
+        text = fold(self._cell(row, name))
+        if text and text in known:
+            return known[text]
+        if not text and name != "party":
+            return None
+        places = f"A, B or skip of [parties]: {suggest(text, known)}" if name == "party" else "a list of [actions]"
+        raise ValueError(f"the {name} {text!r} is unknown: mend it, or add it to {places}")
+
+    def _acts(self, row: dict[str, str], seat: Seat, turns: list[Turn]) -> Iterator[Turn]:
+        """Yield what a row tells: the turn of its party, and the answer of the other."""
+        action, answer = (self._meaning(self._actions, row, name) for name in ("action", "answer"))
+        offer = {part: row[by if isinstance(by, str) else by[seat]] for part, by in self.plan.offer.items()}
+        words, standing = self._cell(row, "message"), next((turn.offer for turn in reversed(turns) if turn.offer), {})
+        # Beside an answer, zeros and the offer that is answered are no offer: no deal is not a price of 0.
+        is_answer = action not in (None, "offer")
+        if not any(offer.values()) or (is_answer and (all(map(_ZEROS.fullmatch, offer.values())) or offer == standing)):
+            offer = {}
+        if missing := [part for part, text in offer.items() if not text]:
+            raise ValueError(f"its offer has no {missing[0]}: fill in the cell")
+        if action == "offer" and not offer:
+            raise ValueError("makes an offer, but its cells are empty: fill them in")
+        if offer and action in _ENDS:
+            raise ValueError("ends the match and makes an offer: empty its cells, or mend the action")
+        if not (action or answer or offer or words):
+            raise ValueError("says nothing: fill in an offer, an action or a message")
+        away = {
+            part: row[by[other(seat)]] for part, by in self.plan.offer.items() if part in offer and isinstance(by, dict)
+        }
+        yield Turn(self._row, seat, action, offer, words, {part: text for part, text in away.items() if text})
+        if answer:
+            yield Turn(self._row, other(seat), answer, {}, "")
+
+    # Turns to records.
+
+    def play(self, match: str, log: Log, name: str, most: int) -> Record:
+        """Play a match again, whose file has this name and `most` turns in its longest match."""
+        self._row = next(iter(log.rows))
+        game = self._game(log, most)
+        start = game.deal(random.Random(0))
+        if any(game.deal(random.Random(seed)) != start for seed in range(1, 9)):
+            raise ValueError("the game draws something at random: give in [game] what was drawn")
+        notes = {"source": SOURCE, "file": name, "match": match, "rows": [*log.rows]}
+        played = Match(game, start=start, players=log.players, id=f"{Path(name).stem}-{match}", notes=notes)
+        for turn in log.turns:
+            self._row = turn.row
+            submit(played, turn.seat, self._words(game, turn), SOURCE)
+        for seat in played.pending() if self.game in _CLOSING else ():
+            submit(played, seat, _CLOSING[self.game], SOURCE)
+        if played.ended is None:
+            raise ValueError("the rules do not end the match after it: add the rows that are missing")
+        record = played.record()
+        return Record(msgspec.structs.replace(record.header, created=""), record.events)
+
+    def _game(self, log: Log, most: int) -> AnyGame:
+        """Return the game of a match, whose limits fit the longest match."""
+        last = log.turns[-1]
+        # Without a deal or a walk-away, time is up where the log ends, or when its last offer is refused.
+        is_decided = last.action in ("accept", "walk_away")
+        usual: dict[str, dict[str, Any]] = {
+            "agenda": {
+                "turns": max(2, most if is_decided else len(log.turns) + bool(last.offer)),
+                "max_chars": max(1000, *(len(turn.words) for turn in log.turns)),
+                **({} if "preset" in self.plan.game else {"title": "Imported"}),
+            },
+            "bargaining": {
+                "treatment": "imported",
+                "rounds": most,
+                **dict.fromkeys(("walk_away", "allow_no_zopa"), True),
+                "buyer_told": ["none"],
+                "seller_told": ["none"],
+                "talk": "both",
+                "default_opening": 0,
+                "examples": [0, 0],
+            },
+            "split": {
+                "items": [*self.plan.offer],
+                "stock": None,
+                "source": "contexts",
+                "quota": 0,
+                "rounds": max(1, len(log.turns) // 2),
+            },
+        }
+        cls = catalog.game_class(catalog.game_module(self.game))
+        given = {
+            name: self._fill(value, log, 100 if cls.measure_units.get(name) == "cents" else 1)
+            for name, value in self.plan.game.items()
+        }
+        params = {**usual[self.game], "reading": "literal", **given, **_OPENS[self.game][log.turns[0].seat]}
+        return catalog.load(self.game, **params) if "preset" in params else catalog.make_game(cls, params)
+
+    def _fill(self, value: Any, log: Log, scale: int) -> Any:
+        """Return a parameter in which the names of columns are their numbers in a match."""
+        if isinstance(value, list):
+            return [self._fill(each, log, scale) for each in value]
+        if isinstance(value, dict):
+            return {name: self._fill(each, log, scale) for name, each in value.items()}
+        if not (isinstance(value, str) and (column := _COLUMN.fullmatch(value))):
+            return value
+        numbers: set[str] = set()
+        for self._row, row in log.rows.items():
+            numbers |= {read_number(text, self.plan.decimal) for text in (row[column[1]],) if text}
+        if len(numbers) != 1:
+            raise ValueError(f"its match has {', '.join(sorted(numbers)) or 'no number'} in {column[1]!r}: fill in one")
+        number = scale * Fraction(numbers.pop())
+        return int(number) if number.denominator == 1 else float(number)
+
+    def _words(self, game: Any, turn: Turn) -> str:
+        """Write a turn as the game reads it."""
+        units = {issue.name: issue.units for issue in game.agenda} if self.game == "agenda" else {}
+        offer = {
+            part: text if part in units and units[part] is None else read_number(text, self.plan.decimal)
+            for part, text in turn.offer.items()
+        }
+        if self.game == "agenda":
+            for part, text in turn.theirs.items():
+                if units[part] not in (None, Fraction(offer[part]) + Fraction(read_number(text, self.plan.decimal))):
+                    raise ValueError(f"its shares of {part} are not the {units[part]} there are: mend a cell")
+            if reads_as_token(turn.words):
+                raise ValueError("its message holds an answer or an offer in brackets: write it into cells of its own")
+            listed = "; ".join(f"{part} = {told}" for part, told in offer.items())
+            return " ".join(
+                filter(None, (_REPLIES.get(turn.action or ""), turn.words, listed and f"[Offer: {listed}]"))
+            )
+        if not offer and (turn.action is None or self.game == "split"):
+            raise ValueError("has words without an offer, which is no move of this game: skip it, or import as agenda")
+        if self.game == "split":
+            # Both claim at once, so that words beside a claim come too late to be heard: they stay in the reply.
+            return f"{turn.words}\n{write_proposal(tuple(offer), tuple(offer.values()))}".strip()
+        said = offer.get("price") or ("accept" if turn.action == "accept" else "walk away")
+        return f"{said}\nMESSAGE: {turn.words}" if turn.words else said
+
+
+def _joined(one: Turn, two: Turn) -> Turn:
+    """Join what a party wrote in two rows before the other did."""
+    if (one.offer and (two.offer or two.action)) or (one.action and two.action not in (None, "offer")):
+        raise ValueError(f"acts again before the other side answers row {one.row}: mend the order of the rows")
+    return Turn(
+        two.row,
+        one.seat,
+        one.action or two.action,
+        two.offer or one.offer,
+        f"{one.words}\n{two.words}".strip(),
+        two.theirs or one.theirs,
+    )
+
+
+class Imported(NamedTuple):
+    """Records by their ids; rows that are part of none, with their match and the reason; columns that no map names."""
+
+    records: dict[str, Record]
+    left_out: dict[int, tuple[str, str]]
+    unused: list[str]
+
+
+def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
+    """Read a spreadsheet by a map, and play its matches again.
+
+    Args:
+        path: The spreadsheet.
+        map_path: The map.
+        game: The game's name.
+
+    Raises:
+        ValueError: Spreadsheets are not imported as this game, or the spreadsheet or the map cannot be read, or one of
+            them does not fit the other.
+    """
+    if game not in _OPENS:
+        raise ValueError(f"spreadsheets are imported as {', '.join(_OPENS)}, not as {game!r}")
+    plan = read_map(map_path)
+    sheet = read_sheet(path, plan.delimiter)
+    named = _named_columns(plan)
+    for place, column in named:
+        if (count := [*sheet.columns].count(column)) != 1:
+            why = "twice" if count else f"not: {suggest(column, filter(None, sheet.columns))}"
+            raise ValueError(f"{map_path}: {place} names the column {column!r}, which {path} has {why}")
+    importer, empty = Importer(plan, game), set(map(fold, plan.empty))
+    matches: dict[str, dict[int, dict[str, str]]] = {}
+    for number, *cells in sheet.itertuples(name=None):
+        row = {name: "" if fold(text) in empty else text for name, text in zip(sheet.columns, cells, strict=True)}
+        row[""] = "".join(text for name, text in zip(sheet.columns, cells, strict=True) if not name)
+        match = row[plan.columns["match"]] if "match" in plan.columns else "1"
+        if match and any(row.values()):
+            matches.setdefault(match, {})[number] = row
+        else:
+            importer.left_out[number] = "", "names no match: fill in its cell" if any(row.values()) else "is empty"
+    logs = {match: importer.attempt(match, rows, partial(importer.log, match, rows)) for match, rows in matches.items()}
+    most = max((len(log.turns) for log in logs.values() if log), default=0)
+    made = [
+        importer.attempt(match, log.rows, partial(importer.play, match, log, path.name, most))
+        for match, log in logs.items()
+        if log
+    ]
+    used = {"", *(column for _, column in named)}
+    return Imported(
+        {record.id: record for record in made if record},
+        dict(sorted(importer.left_out.items())),
+        [column for column in sheet.columns if column not in used],
+    )
+
+
+def _named_columns(plan: ImportMap) -> list[tuple[str, str]]:
+    """Return the columns that a map names, each with its place in the map."""
+    offered = [(f"offer.{part}", by) for part, by in plan.offer.items()]
+    found = [(f"columns.{name}", column) for name, column in plan.columns.items()]
+    for place, by in offered:
+        found += [(place, column) for column in ((by,) if isinstance(by, str) else by.values())]
+    return found + [("game", column) for column in re.findall(r'"\{([^"]+)\}"', json.dumps(plan.game))]
