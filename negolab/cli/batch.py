@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
+from inspect import Parameter
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
 
 import typer
 from tqdm import tqdm
@@ -30,6 +33,7 @@ from negolab.record import parse_record
 from negolab.runs import failure_log
 from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
+from negolab.runs.estimate import estimate_lines, pilot_games
 from negolab.runs.plan import make_plan
 from negolab.runs.progress import Progress
 from negolab.runs.run import Run, RunOptions
@@ -99,7 +103,7 @@ def _progress_bar(run: Run) -> Iterator[None]:
 
     over = run.progress.over
     with tqdm(
-        total=run.plan.n, initial=over, unit="game", file=sys.stderr, mininterval=_REFRESH_SECONDS, disable=None
+        total=run.games, initial=over, unit="game", file=sys.stderr, mininterval=_REFRESH_SECONDS, disable=None
     ) as bar:
         run.watch(advance)
         refreshing = asyncio.ensure_future(refresh())
@@ -138,7 +142,88 @@ def _model(help: str, **more: Any) -> Any:
     return typer.Option(help=help, rich_help_panel=_MODELS, **more)
 
 
+class RunFlags(NamedTuple):
+    """The options of a command that plays many games: how they are played, and with which models."""
+
+    retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = ""
+    game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None
+    workers: Annotated[
+        int | None,
+        typer.Option(help="Processes that play strategies (default: one per core above 5,000 games).", min=1),
+    ] = None
+    on_stop: Annotated[
+        Literal["finish", "drop"], typer.Option(help="What the first Ctrl-C does with games at play.")
+    ] = "finish"
+    base_url: Annotated[str | None, _model("Where models are reached (default: $NEGOLAB_BASE_URL).")] = None
+    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).", min=1)] = None
+    budget: Annotated[float | None, _model("US dollars that the run may cost in all.", min=0)] = None
+    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.", min=0)] = None
+    requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None
+    tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None
+    price: Annotated[list[str] | None, _model(PRICE_HELP)] = None
+    unusable: Annotated[
+        str, _model("Share of a model's answers that may be unreadable before the run stops, from 20 answers on.")
+    ] = "50%"
+    call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None
+    patience: Annotated[
+        str, _model("How long a model's service that has answered before may be overloaded or away.")
+    ] = "10m"
+    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", help="Play a pilot, say what the rest takes and how sure it will be, and stop."),
+    ] = False
+
+    def configuration(self) -> ModelConfiguration:
+        """Return how models are reached, and what they may cost."""
+        defaults = Limits()
+        limits = Limits(
+            at_once=defaults.at_once if self.concurrency is None else self.concurrency,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+            call_seconds=defaults.call_seconds if self.call_seconds is None else self.call_seconds,
+            patience=parse_duration(self.patience),
+        )
+        return ModelConfiguration(
+            base_url=self.base_url,
+            limits=limits,
+            usd=self.budget,
+            tokens=self.budget_tokens,
+            prices=Prices.parse(self.price) if self.price else None,
+            private=self.no_cache,
+        )
+
+    def options(self) -> RunOptions:
+        """Return how games are played."""
+        return RunOptions(
+            workers=self.workers,
+            game_seconds=self.game_seconds,
+            retry=_kinds(self.retry),
+            unusable=_share(self.unusable),
+            trust=self.trust,
+        )
+
+
+def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `RunFlags` for its parameter `flags`."""
+    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "flags"]
+    hints = get_type_hints(RunFlags, include_extras=True)
+    defaults = RunFlags._field_defaults
+    flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hints[name]) for name in hints]
+
+    @wraps(command)
+    def with_them(**given: Any) -> None:
+        chosen = RunFlags(**{name: given.pop(name) for name in hints})
+        command(**given, flags=chosen)
+
+    with_them.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
+    with_them.__annotations__ = {each.name: each.annotation for each in (*own, *flags)}
+    return with_them
+
+
 @app.command()
+@with_flags
 def batch(
     game: GameName,
     a: Annotated[
@@ -146,39 +231,13 @@ def batch(
     ],
     b: Annotated[str, typer.Option(help="Second player, at seat B.")],
     out: Annotated[Path, typer.Option(help="The run's folder.")],
+    *,
     n: Annotated[int, typer.Option(help="Games in all.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
     preset: Preset = None,
     set_: Set = None,
     swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
-    retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = "",
-    game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option(help="Processes that play strategies (default: one per core above 5,000 games).", min=1),
-    ] = None,
-    on_stop: Annotated[
-        Literal["finish", "drop"], typer.Option(help="What the first Ctrl-C does with games at play.")
-    ] = "finish",
-    base_url: Annotated[str | None, _model("Where models are reached (default: $NEGOLAB_BASE_URL).")] = None,
-    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).", min=1)] = None,
-    budget: Annotated[float | None, _model("US dollars that the run may cost in all.", min=0)] = None,
-    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.", min=0)] = None,
-    requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
-    tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
-    price: Annotated[
-        list[str] | None,
-        _model(PRICE_HELP),
-    ] = None,
-    unusable: Annotated[
-        str, _model("Share of a model's answers that may be unreadable before the run stops, from 20 answers on.")
-    ] = "50%",
-    call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None,
-    patience: Annotated[
-        str, _model("How long a model's service that has answered before may be overloaded or away.")
-    ] = "10m",
-    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False,
+    flags: RunFlags,
 ) -> None:
     """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
 
@@ -186,33 +245,27 @@ def batch(
     loaded = load_game(game, preset, set_)
     players = resolve_players(loaded, a, b)
     plan = make_plan(loaded, *players, n=n, seed=seed, swap=swap)
-    defaults = Limits()
-    limits = Limits(
-        at_once=defaults.at_once if concurrency is None else concurrency,
-        requests_per_minute=requests_per_minute,
-        tokens_per_minute=tokens_per_minute,
-        call_seconds=defaults.call_seconds if call_seconds is None else call_seconds,
-        patience=parse_duration(patience),
-    )
-    configuration = ModelConfiguration(
-        base_url=base_url,
-        limits=limits,
-        usd=budget,
-        tokens=budget_tokens,
-        prices=Prices.parse(price) if price else None,
-        private=no_cache,
-    )
+    configuration = flags.configuration()
     if configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
         raise ValueError(
             f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
         )
-    options = RunOptions(
-        workers=workers, game_seconds=game_seconds, retry=_kinds(retry), unusable=_share(unusable), trust=trust
-    )
-    run = open_run(loaded, plan, out, configuration, options, players=players)
-    tally = _RunningTally(run.file)
-    failure = _play(run, on_stop, tally)
+    run = open_run(loaded, plan, out, configuration, flags.options(), players=players)
+    if flags.estimate:
+        print_estimate(run, flags)
+        return
+    tally = _RunningTally(run.matchups[0].store.file)
+    failure = play_run(run, flags.on_stop, tally)
     _print_results(run, tally.result(), loaded.unit, failure)
+
+
+def print_estimate(run: Run, flags: RunFlags) -> None:
+    """Play a pilot, and print what the rest of a run takes."""
+    run.most = pilot_games(run)
+    if (failure := play_run(run, flags.on_stop)) is not None:
+        raise RuntimeError(str(failure))
+    for line in estimate_lines(run):
+        print(escape_line(line))
 
 
 def _kinds(retry: str) -> frozenset[str]:
@@ -236,18 +289,19 @@ def _share(text: str) -> float:
     return share
 
 
-def _play(run: Run, on_stop: str, tally: _RunningTally) -> RunFailed | None:
+def play_run(run: Run, on_stop: str, tally: _RunningTally | None = None) -> RunFailed | None:
     """Play until the run ends or is stopped; return the failure if no game could go on."""
     # The bar shows the run's messages; without a handler, logging would print them as well.
     logging.getLogger("negolab.models").addHandler(logging.NullHandler())
 
     async def play() -> None:
         with _progress_bar(run), _interrupts(run, on_stop):
-            counting = asyncio.ensure_future(tally.follow())
+            counting = None if tally is None else asyncio.ensure_future(tally.follow())
             try:
                 await run.play()
             finally:
-                counting.cancel()
+                if counting is not None:
+                    counting.cancel()
 
     try:
         asyncio.run(play())
@@ -281,13 +335,8 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
 
 
 def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed | None) -> None:
-    """Print the results in the folder and how to continue; exit with an error unless all games are over.
-
-    Raises:
-        RuntimeError: No game could go on, or none finished.
-        typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
-    """
-    now, file = run.progress, run.file
+    """Print the results in the folder and how to continue; raises what `end_run` does."""
+    now, file = run.progress, run.matchups[0].store.file
     paid = run.models.usage if isinstance(run.models, Models) else None
     if failure is not None and not (tally.n or (paid and (paid.answers or paid.pico or paid.tokens))):
         raise RuntimeError(str(failure))
@@ -298,6 +347,17 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
             f"the folder holds {tally.n} games, more than --n {now.games}: the numbers above are of all",
             file=sys.stderr,
         )
+    end_run(run, failure)
+
+
+def end_run(run: Run, failure: RunFailed | None) -> None:
+    """Print how to continue a run; exit with an error unless all games are over.
+
+    Raises:
+        RuntimeError: No game could go on, or none finished.
+        typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
+    """
+    now = run.progress
     unfinished = {"failed": now.failed, "timeout": now.timed_out}
     if kinds := [kind for kind, count in unfinished.items() if count]:
         how = " or ".join(_RETRY[kind] for kind in kinds)
