@@ -11,10 +11,9 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from inspect import Parameter
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal, NamedTuple, get_type_hints
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 from tqdm import tqdm
@@ -143,82 +142,81 @@ def _model(help: str, **more: Any) -> Any:
 
 
 class RunFlags(NamedTuple):
-    """The options of a command that plays many games: how they are played, and with which models."""
+    """The options of a command that plays many games, as `read_flags` reads them."""
 
-    retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = ""
-    game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None
+    configuration: ModelConfiguration
+    options: RunOptions
+    on_stop: str
+    estimate: bool
+
+
+def read_flags(
+    *,
+    retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = "",
+    game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None,
     workers: Annotated[
         int | None,
         typer.Option(help="Processes that play strategies (default: one per core above 5,000 games).", min=1),
-    ] = None
+    ] = None,
     on_stop: Annotated[
         Literal["finish", "drop"], typer.Option(help="What the first Ctrl-C does with games at play.")
-    ] = "finish"
-    base_url: Annotated[str | None, _model("Where models are reached (default: $NEGOLAB_BASE_URL).")] = None
-    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).", min=1)] = None
-    budget: Annotated[float | None, _model("US dollars that the run may cost in all.", min=0)] = None
-    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.", min=0)] = None
-    requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None
-    tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None
-    price: Annotated[list[str] | None, _model(PRICE_HELP)] = None
+    ] = "finish",
+    base_url: Annotated[str | None, _model("Where models are reached (default: $NEGOLAB_BASE_URL).")] = None,
+    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).", min=1)] = None,
+    budget: Annotated[float | None, _model("US dollars that the run may cost in all.", min=0)] = None,
+    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.", min=0)] = None,
+    requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
+    tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
+    price: Annotated[list[str] | None, _model(PRICE_HELP)] = None,
     unusable: Annotated[
         str, _model("Share of a model's answers that may be unreadable before the run stops, from 20 answers on.")
-    ] = "50%"
-    call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None
+    ] = "50%",
+    call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None,
     patience: Annotated[
         str, _model("How long a model's service that has answered before may be overloaded or away.")
-    ] = "10m"
-    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False
+    ] = "10m",
+    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False,
+    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False,
     estimate: Annotated[
         bool,
         typer.Option("--estimate", help="Play a pilot, say what the rest takes and how sure it will be, and stop."),
-    ] = False
-
-    def configuration(self) -> ModelConfiguration:
-        """Return how models are reached, and what they may cost."""
-        defaults = Limits()
-        limits = Limits(
-            at_once=defaults.at_once if self.concurrency is None else self.concurrency,
-            requests_per_minute=self.requests_per_minute,
-            tokens_per_minute=self.tokens_per_minute,
-            call_seconds=defaults.call_seconds if self.call_seconds is None else self.call_seconds,
-            patience=parse_duration(self.patience),
-        )
-        return ModelConfiguration(
-            base_url=self.base_url,
-            limits=limits,
-            usd=self.budget,
-            tokens=self.budget_tokens,
-            prices=Prices.parse(self.price) if self.price else None,
-            private=self.no_cache,
-        )
-
-    def options(self) -> RunOptions:
-        """Return how games are played."""
-        return RunOptions(
-            workers=self.workers,
-            game_seconds=self.game_seconds,
-            retry=_kinds(self.retry),
-            unusable=_share(self.unusable),
-            trust=self.trust,
-        )
+    ] = False,
+) -> RunFlags:
+    """Read the options that commands share: how games are played, and with which models."""
+    defaults = Limits()
+    limits = Limits(
+        at_once=defaults.at_once if concurrency is None else concurrency,
+        requests_per_minute=requests_per_minute,
+        tokens_per_minute=tokens_per_minute,
+        call_seconds=defaults.call_seconds if call_seconds is None else call_seconds,
+        patience=parse_duration(patience),
+    )
+    configuration = ModelConfiguration(
+        base_url=base_url,
+        limits=limits,
+        usd=budget,
+        tokens=budget_tokens,
+        prices=Prices.parse(price) if price else None,
+        private=no_cache,
+    )
+    options = RunOptions(
+        workers=workers, game_seconds=game_seconds, retry=_kinds(retry), unusable=_share(unusable), trust=trust
+    )
+    return RunFlags(configuration, options, on_stop, estimate)
 
 
 def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `RunFlags` for its parameter `flags`."""
+    """Give a command the options of `read_flags` for its parameter `flags`."""
+    more = inspect.signature(read_flags, eval_str=True).parameters
     own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "flags"]
-    hints = get_type_hints(RunFlags, include_extras=True)
-    defaults = RunFlags._field_defaults
-    flags = [Parameter(name, Parameter.KEYWORD_ONLY, default=defaults[name], annotation=hints[name]) for name in hints]
 
     @wraps(command)
     def with_them(**given: Any) -> None:
-        chosen = RunFlags(**{name: given.pop(name) for name in hints})
-        command(**given, flags=chosen)
+        flags = read_flags(**{name: given.pop(name) for name in more})
+        command(**given, flags=flags)
 
-    with_them.__signature__ = inspect.Signature([*own, *flags])  # type: ignore[attr-defined]
-    with_them.__annotations__ = {each.name: each.annotation for each in (*own, *flags)}
+    with_them.__signature__ = inspect.Signature([*own, *more.values()])  # type: ignore[attr-defined]
+    with_them.__annotations__ = {each.name: each.annotation for each in (*own, *more.values())}
     return with_them
 
 
@@ -245,12 +243,11 @@ def batch(
     loaded = load_game(game, preset, set_)
     players = resolve_players(loaded, a, b)
     plan = make_plan(loaded, *players, n=n, seed=seed, swap=swap)
-    configuration = flags.configuration()
-    if configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
+    if flags.configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
         raise ValueError(
             f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
         )
-    run = open_run(loaded, plan, out, configuration, flags.options(), players=players)
+    run = open_run(loaded, plan, out, flags.configuration, flags.options, players=players)
     if flags.estimate:
         print_estimate(run, flags)
         return

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from shutil import rmtree
-from typing import Any, NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -178,48 +178,30 @@ def run(
     return opened
 
 
-class RunArguments(TypedDict, total=False):
-    """The arguments of `run` that say how games are played."""
-
-    models: Models | EndpointProvider | None
-    base_url: str | None
-    budget: float | None
-    budget_tokens: int | None
-    prices: Mapping[str, str] | None
-    limits: Limits | None
-    at_once: int | None
-    workers: int | None
-    game_seconds: float | None
-    retry: Collection[str] | str
-    unusable: float
-    trust: bool
-
-
 def read_arguments(
-    **given: Unpack[RunArguments],
+    *,
+    models: Models | EndpointProvider | None = None,
+    base_url: str | None = None,
+    budget: float | None = None,
+    budget_tokens: int | None = None,
+    prices: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    retry: Collection[str] | str = (),
+    **options: Any,
 ) -> tuple[ModelConfiguration | Models | EndpointProvider, RunOptions]:
     """Return the models and the options that arguments of `run` stand for; ValueError if they exclude each other."""
-    models, retry = given.get("models"), given.get("retry", ())
-    named = ("base_url", "budget", "budget_tokens", "prices", "limits")
-    if models is not None and any(given.get(name) is not None for name in named):
+    endpoint_options = (base_url, budget, budget_tokens, prices, limits)
+    if models is not None and any(value is not None for value in endpoint_options):
         raise ValueError("base_url, budget, prices and limits are said to Models(...) where models is given")
-    prices = given.get("prices")
     configuration = ModelConfiguration(
-        base_url=given.get("base_url"),
-        usd=given.get("budget"),
-        tokens=given.get("budget_tokens"),
+        base_url=base_url,
+        usd=budget,
+        tokens=budget_tokens,
         prices=Prices(prices) if prices else None,
-        limits=given.get("limits") or Limits(),
+        limits=limits or Limits(),
     )
-    options = RunOptions(
-        at_once=given.get("at_once"),
-        workers=given.get("workers"),
-        game_seconds=given.get("game_seconds"),
-        retry=frozenset({retry} if isinstance(retry, str) else retry),
-        unusable=given.get("unusable", MAX_UNUSABLE),
-        trust=given.get("trust", False),
-    )
-    return models or configuration, options
+    retry = {retry} if isinstance(retry, str) else retry
+    return models or configuration, RunOptions(retry=frozenset(retry), **options)
 
 
 class Part(NamedTuple):
@@ -266,8 +248,8 @@ def open_matchups(
     closing = AsyncExitStack()
     with ExitStack() as resources:
         stores = []
-        for new in dict.fromkeys(each for each in (folder, *(part.folder for part in parts)) if not each.exists()):
-            resources.callback(_remove_unused, new)
+        if not folder.exists():
+            resources.callback(_remove_unused, folder)
         for part in parts:
             stores.append(Store(part.folder))
             resources.callback(stores[-1].close)

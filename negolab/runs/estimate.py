@@ -25,8 +25,7 @@ SCRIPTED = 20
 
 def pilot_games(run: Run) -> int:
     """Return how many games of each matchup a pilot plays: one where models are paid."""
-    is_paid = any(player.is_model for matchup in run.matchups for player in matchup.players.values())
-    return 1 if is_paid else SCRIPTED
+    return 1 if any(matchup.has_model for matchup in run.matchups) else SCRIPTED
 
 
 class Load(NamedTuple):

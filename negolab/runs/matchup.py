@@ -39,6 +39,11 @@ class Matchup:
         self.stored = {pairing.id: stored[pairing.id] for pairing in plan.pairings() if pairing.id in stored}
         self.redrawn = store.redraw_counts()
 
+    @property
+    def has_model(self) -> bool:
+        """True if one of its players is a model."""
+        return any(player.is_model for player in self.players.values())
+
     def deal(self, pairing: Pairing) -> Match:
         """Deal one of its games."""
         return Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)

@@ -8,8 +8,10 @@ import gc
 import inspect
 import threading
 import time
+from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from functools import reduce
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -21,7 +23,7 @@ from negolab._internal.validation import Count, Positive, Share, check_fields
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
-from negolab.ledger import NOTHING
+from negolab.ledger import NOTHING, Cost
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoAnswer, NoLegalMove, RunFailed
 from negolab.llm.models import Models
@@ -153,8 +155,9 @@ class Run:
         self._closing = closing or AsyncExitStack()
         self._timers = MatchTimers(options.game_seconds)
         self._begins, self._game_over = asyncio.Lock(), asyncio.Event()
-        self._dearest = NOTHING
-        """What the dearest of the finished games took."""
+        self._dearest: defaultdict[Matchup, Cost] = defaultdict(Cost)
+        """What the dearest of the finished games of each matchup took."""
+        self._playing = Counter[Matchup]()
         for matchup in matchups:
             for id, stopped in matchup.stored.items():
                 self._note_cost(matchup, id, stopped)
@@ -400,7 +403,7 @@ class Run:
         try:
             if preflight:
                 await asyncio.wait(preflight)
-            while await self._may_begin() and (game := next(missing, None)) is not None:
+            while (game := await self._next_game(missing)) is not None:
                 await self._play_one(*game)
         except asyncio.CancelledError:
             if not self._is_cancelled:
@@ -413,35 +416,39 @@ class Run:
             self._failure = self._failure or error
             self.cancel()
 
-    async def _may_begin(self) -> bool:
-        """Wait until a game may begin; False if none may any more."""
+    async def _next_game(self, missing: Iterator[Fixture]) -> Fixture | None:
+        """Wait until the next game may begin, and return it; None if none may any more."""
         async with self._begins:
-            while True:
-                await self._unpaused.wait()
-                if self._phase != "playing" or self._is_affordable():
-                    return self._phase == "playing"
+            game = next(missing, None)
+            await self._unpaused.wait()
+            while game is not None and self._phase == "playing" and not self._is_affordable(game[0]):
                 self._game_over.clear()
                 await self._game_over.wait()
+                await self._unpaused.wait()
+            return game if self._phase == "playing" else None
 
-    def _is_affordable(self) -> bool:
+    def _is_affordable(self, matchup: Matchup) -> bool:
         """Return True unless a budget may be used up before those at play and another one are finished.
 
-        The first game of a run with a budget goes alone, so that it is known what one takes.
+        With a budget, the first game of a matchup with a model goes alone, so that it is known what one takes.
         """
         if not isinstance(self.models, Models) or not self.models.policy.budget.is_capped or not self._count.playing:
             return True
-        expected = self._dearest.times(self._count.playing + 1)
-        return expected != NOTHING and self.models.policy.budget.has_room(expected)
+        if matchup.has_model and self._playing[matchup] and self._dearest[matchup] == NOTHING:
+            return False
+        costs = (self._dearest[each].times(count) for each, count in self._playing.items())
+        return self.models.policy.budget.has_room(reduce(Cost.plus, costs, self._dearest[matchup]))
 
     def _note_cost(self, matchup: Matchup, id: str, stopped: str | None) -> None:
         if isinstance(self.models, Models) and not stopped:
             draw = matchup.redrawn[id]
             took = self.models.policy.budget.ledger.games.get(f"{id}/{draw}" if draw else id, NOTHING)
-            self._dearest = self._dearest.max_with(took)
+            self._dearest[matchup] = self._dearest[matchup].max_with(took)
 
     async def _play_one(self, matchup: Matchup, pairing: Pairing) -> None:
         match = matchup.deal(pairing)
         self._count.playing += 1
+        self._playing[matchup] += 1
         try:
             async with self._timers.game():
                 # The event loop cannot end a player that blocks it, so each reply of such a player is limited as well.
@@ -466,6 +473,7 @@ class Run:
             fail_match(self.folder, match, error)
         finally:
             self._count.playing -= 1
+            self._playing[matchup] -= 1
         if len(match.record().to_line()) >= MAX_LINE:  # which could not be read again, nor the rest of the file
             match = matchup.deal(pairing)
             stop_match(match, "failed", f"its record would be longer than {MAX_LINE >> 20} MiB")

@@ -28,7 +28,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
     """Write an example with its test.
 
     Args:
-        kind: "game", "player", "scenario", "sweep" or "study".
+        kind: "game", "player", "scenario", "sweep", "tournament" or "study".
         name: What it is to be called.
         folder: The folder to write to.
         game: The game of a study.
@@ -63,10 +63,10 @@ def _module(example: str, name: str, folder: Path, game: str) -> Files:
     }
 
 
-def _scenario(name: str, folder: Path, game: str) -> Files:
-    check_name(name, "the scenario's name")
+def _file(kind: str, name: str, folder: Path, game: str) -> Files:
+    check_name(name, f"the {kind}'s name")
     title = name.replace("-", " ").replace("_", " ").capitalize()
-    return {folder / f"{name}.toml": _read("scenario.toml").replace("SCENARIO", title)}
+    return {folder / f"{name}.toml": _read(f"{kind}.toml").replace(kind.upper(), title)}
 
 
 def _sweep(name: str, folder: Path, game: str) -> Files:
@@ -128,7 +128,8 @@ def _read(file: str) -> str:
 SCAFFOLDS: dict[str, Callable[[str, Path, str], Files]] = {
     "game": partial(_module, "ultimatum"),
     "player": partial(_module, "haggler"),
-    "scenario": _scenario,
+    "scenario": partial(_file, "scenario"),
     "sweep": _sweep,
+    "tournament": partial(_file, "tournament"),
     "study": _study,
 }
