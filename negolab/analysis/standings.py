@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -256,7 +256,7 @@ class Standings:
             yield ""
 
 
-def is_tournament(fields: dict[str, Any]) -> bool:
+def is_tournament(fields: Mapping[str, Any]) -> bool:
     """Return True for the manifest of a tournament."""
     return "entrants" in fields
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from negolab_widgets import display
 
 import negolab as nl
 from negolab.analysis import tables
@@ -198,3 +199,15 @@ def test_what_holds_another_run_is_refused(tmp_path: Path) -> None:
     plan = TournamentPlan(players={"linear": "boulware", "boulware": "linear"}, games=GAMES, design=Design(draws=1))
     with pytest.raises(ValueError, match=r"player of linear \(None then, boulware now\)"):
         open_tournament(plan, Path(), tmp_path / "two", *read_arguments())
+
+
+def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, tmp_path: Path) -> None:
+    made = negolab("report", str(whole), "--out", str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text()
+    assert made.returncode == 0 and "<h2>Ranking</h2>" in page and "share of what was attainable" in page, made.stderr
+    assert "Payoff was" not in page, "cents and points have no common mean"
+    card = display.tournament(opened(whole))
+    for shown in (page, card):
+        assert "mean payoff (dollars) of each player against each opponent" in shown
+        assert "Matches of each pairing" in shown and "boulware--linear" in shown and "are missing" not in shown
+        assert "Head to head" in shown and "12 draws" in shown
