@@ -101,6 +101,9 @@ class Standings:
     Args:
         path: The folder.
 
+    Attributes:
+        units: The unit of payoffs in each game that has been read.
+
     Raises:
         ValueError: It is not the folder of a tournament, or a record cannot be read.
     """
@@ -110,6 +113,7 @@ class Standings:
         self.about = manifest.read(path)
         if not is_tournament(self.about):
             raise ValueError(f"{path} holds no tournament: name the folder of one")
+        self.units: dict[str, str] = {}
         self.entrants: list[str] = self.about["entrants"]
         self.opponents: list[str] | None = self.about["opponents"]
         self.conditions: dict[str, dict[str, str | None]] = self.about["conditions"]
@@ -140,11 +144,6 @@ class Standings:
         self.units[game] = unit
         paid = rows["payoff"].astype(float) / scale
         return rows.assign(game=game, share=share, payoff=paid)[list(COLUMNS)]
-
-    @cached_property
-    def units(self) -> dict[str, str]:
-        """The unit of payoffs in each game."""
-        return {}
 
     @cached_property
     def games(self) -> list[str]:

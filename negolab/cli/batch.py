@@ -216,7 +216,6 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
         command(**given, flags=flags)
 
     with_them.__signature__ = inspect.Signature([*own, *more.values()])  # type: ignore[attr-defined]
-    with_them.__annotations__ = {each.name: each.annotation for each in (*own, *more.values())}
     return with_them
 
 

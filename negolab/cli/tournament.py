@@ -68,11 +68,8 @@ def tournament(
         print_estimate(opened.run, flags)
         return
     failure = play_run(opened.run, flags.on_stop)
-    try:
+    if opened.progress.over:
         print(escape_control("\n".join(opened.standings().lines())))
-    except ValueError:
-        if failure is None:
-            raise
     print(opened.folder)
     end_run(opened.run, failure)
 

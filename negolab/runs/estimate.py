@@ -59,10 +59,11 @@ def estimate_lines(run: Run) -> Iterator[str]:
     usd = sum(known) if len(known) == len(loads) else None
     games, calls, tokens = (sum(amounts) for amounts in list(zip(*loads, strict=True))[:3])
     yield f"in all {Load(games, calls, tokens, usd)}"
-    if isinstance(run.models, Models) and (limit := run.models.policy.budget.usd) is not None:
-        room = max(limit - run.models.usage.usd, 0.0)
-        if usd is not None and usd > room:
-            yield f"the budget of ${limit:.2f} ends after about {room / usd:.0%} of them"
+    limit, paid = (
+        (run.models.policy.budget.usd, run.models.usage.usd) if isinstance(run.models, Models) else (None, 0.0)
+    )
+    if limit is not None and usd is not None and usd > limit - paid:
+        yield f"the budget of ${limit:.2f} ends after about {max(limit - paid, 0) / usd:.0%} of them"
     by_game: dict[Any, list[Matchup]] = defaultdict(list)
     for matchup in run.matchups:
         by_game[matchup.store.folder.parent].append(matchup)

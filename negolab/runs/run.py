@@ -190,6 +190,7 @@ class Run:
         return Progress(
             games=self.games,
             **self._count.numbers(),
+            playing=self._playing.total(),
             seconds=0.0 if self._started_at is None else now - self._started_at,
             phase=self._phase,
             message=self._message(),
@@ -432,7 +433,7 @@ class Run:
 
         With a budget, the first game of a matchup with a model goes alone, so that it is known what one takes.
         """
-        if not isinstance(self.models, Models) or not self.models.policy.budget.is_capped or not self._count.playing:
+        if not isinstance(self.models, Models) or not self.models.policy.budget.is_capped or not self._playing.total():
             return True
         if matchup.has_model and self._playing[matchup] and self._dearest[matchup] == NOTHING:
             return False
@@ -447,7 +448,6 @@ class Run:
 
     async def _play_one(self, matchup: Matchup, pairing: Pairing) -> None:
         match = matchup.deal(pairing)
-        self._count.playing += 1
         self._playing[matchup] += 1
         try:
             async with self._timers.game():
@@ -472,7 +472,6 @@ class Run:
         except Exception as error:  # of a player: it fails this game only
             fail_match(self.folder, match, error)
         finally:
-            self._count.playing -= 1
             self._playing[matchup] -= 1
         if len(match.record().to_line()) >= MAX_LINE:  # which could not be read again, nor the rest of the file
             match = matchup.deal(pairing)

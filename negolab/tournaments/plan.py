@@ -23,9 +23,6 @@ from negolab.runs.batch import Part
 from negolab.runs.plan import make_plan
 from negolab.scenarios import SUFFIX
 
-MAX_NAMED = 5
-"""Pairings that cannot be played which an error names."""
-
 
 class Design(TomlTable, frozen=True, kw_only=True):
     """The matches of each pairing.
@@ -204,9 +201,8 @@ def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
                 except ValueError as error:
                     faults.append(f"{name}: {one.label} cannot meet {two.label}: {error}")
     if faults:
-        more = f"; and {len(faults) - MAX_NAMED} more" if len(faults) > MAX_NAMED else ""
-        text = "; ".join(fault.rstrip(".") for fault in faults[:MAX_NAMED])
-        raise ValueError(f"games: {text}{more}. Leave them out, or name who plays with players = [...] in the game")
+        text = "; ".join(fault.rstrip(".") for fault in faults)
+        raise ValueError(f"games: {text}. Leave them out, or name who plays with players = [...] in the game")
     if twice := next((part for part in parts if [each.folder for each in parts].count(part.folder) > 1), None):
         raise ValueError(f"two pairings would be kept in {twice.folder}: choose other labels")
     return parts

@@ -107,16 +107,14 @@ def tournament(
     else:
         named = games if isinstance(games, Mapping) else {_name_of(games): games}
         labelled = players if isinstance(players, Mapping) else {_label_of(player): player for player in players}
-        chosen = msgspec.convert(dict(design or {}), Design)
         plan = TournamentPlan(
             players=dict(labelled),
             games=dict(named),
             conditions={name: dict(levels) for name, levels in (conditions or {}).items()},
-            design=chosen,
+            design=msgspec.convert(dict(design or {}), Design),
         )
         folder, where = Path(), ""
-    budget = {"budget": plan.budget.usd, "budget_tokens": plan.budget.tokens}
-    given = {**{name: value for name, value in budget.items() if value is not None}, **options}
+    given = {"budget": plan.budget.usd, "budget_tokens": plan.budget.tokens, **options}
     opened = open_tournament(plan, folder, Path(out), *read_arguments(**given), where=where)
     if is_loop_running():
         opened.run.start()
