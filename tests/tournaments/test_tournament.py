@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 import subprocess
 import time
@@ -170,6 +171,8 @@ def test_a_budget_that_ends_half_way_leaves_balance_and_more_money_ends_it_witho
     nl.tournament(**arguments, out=out, budget=2 * cost)  # type: ignore[arg-type]
     assert {record.id for record in nl.read(out)} == {record.id for record in nl.read(tmp_path / "whole")}
     assert paid(out).usd == pytest.approx(cost, rel=0.1)
+    asked = negolab("calls", str(out), env={**os.environ, "NEGOLAB_CACHE": str(tmp_path / "another")})
+    assert len(asked.stdout.splitlines()) == paid(out).answers, asked.stderr
     effects = dict(Standings(out).condition_effects())
     assert list(effects["prompt"]["one"]) == ["plain"] and list(effects["prompt"]["two"]) == ["warm"]
 
