@@ -84,7 +84,7 @@ class Table(NamedTuple):
             strength = f"{found.strength[name]:+.3g}{half}"
             rows.append([ranks, name, format_significant(found.mean[name]), strength])
             if self.without is not None:
-                rows[-1].append(format_significant(self.without.mean[name]))
+                rows[-1].append(format_significant(self.without.mean.get(name, float("nan"))))
         return rows
 
     @property

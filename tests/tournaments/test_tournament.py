@@ -173,6 +173,8 @@ def test_a_budget_that_ends_half_way_leaves_balance_and_more_money_ends_it_witho
     assert paid(out).usd == pytest.approx(cost, rel=0.1)
     asked = negolab("calls", str(out), env={**os.environ, "NEGOLAB_CACHE": str(tmp_path / "another")})
     assert len(asked.stdout.splitlines()) == paid(out).answers, asked.stderr
+    reported = negolab("report", str(out))
+    assert reported.returncode == 0 and "Condition: prompt" in (out / "report.html").read_text(), reported.stderr
     effects = dict(Standings(out).condition_effects())
     assert list(effects["prompt"]["one"]) == ["plain"] and list(effects["prompt"]["two"]) == ["warm"]
 
