@@ -21,6 +21,7 @@ from negolab.record import Record, states
 from negolab.runs.batch import batch, run
 from negolab.runs.driver import aplay, play
 from negolab.store import Store, read
+from negolab.tournaments.tournament import tournament
 
 __all__ = [
     "Ask",
@@ -49,6 +50,7 @@ __all__ = [
     "replay",
     "run",
     "states",
+    "tournament",
 ]
 
 

@@ -31,7 +31,8 @@ def read(folder: Path) -> dict[str, Any]:
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Describe what makes `new` a different run from `old`: parts of the plan except the number of games, or facts
     about a player such as the text of its prompt."""
-    plan = [name for name, value in new["plan"].items() if name != "n" and value != old["plan"].get(name)]
+    names = {**old["plan"], **new["plan"]}
+    plan = [name for name in names if name != "n" and new["plan"].get(name) != old["plan"].get(name)]
     return plan or list(_player_differences(old["players"], new["players"]))
 
 

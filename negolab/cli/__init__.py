@@ -13,7 +13,23 @@ from typer.exceptions import TyperException
 from negolab._internal.files import error_sentence
 from negolab._internal.validation import suggest
 from negolab._internal.version import __version__
-from negolab.cli import batch, bonus, cache, corpora, guide, model, new, plan, play, records, serve, study, sweep, trial
+from negolab.cli import (
+    batch,
+    bonus,
+    cache,
+    corpora,
+    guide,
+    model,
+    new,
+    plan,
+    play,
+    records,
+    serve,
+    study,
+    sweep,
+    tournament,
+    trial,
+)
 from negolab.user_code import describe_failure
 
 app = typer.Typer(
@@ -28,7 +44,7 @@ study.app.command("try")(trial.try_)
 study.app.command()(bonus.bonus)
 sweep.app.command()(records.report)
 app.command("calls")(cache.print_calls)
-for _module in (play, batch, records, plan, serve, guide, new, sweep, corpora, study, model, cache):
+for _module in (play, batch, tournament, records, plan, serve, guide, new, sweep, corpora, study, model, cache):
     app.add_typer(_module.app)
 
 

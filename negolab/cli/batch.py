@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import signal
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import wraps
 from math import inf
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import typer
 from tqdm import tqdm
@@ -30,6 +32,7 @@ from negolab.record import parse_record
 from negolab.runs import failure_log
 from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
+from negolab.runs.estimate import estimate_lines, pilot_games
 from negolab.runs.plan import make_plan
 from negolab.runs.progress import Progress
 from negolab.runs.run import Run, RunOptions
@@ -99,7 +102,7 @@ def _progress_bar(run: Run) -> Iterator[None]:
 
     over = run.progress.over
     with tqdm(
-        total=run.plan.n, initial=over, unit="game", file=sys.stderr, mininterval=_REFRESH_SECONDS, disable=None
+        total=run.games, initial=over, unit="game", file=sys.stderr, mininterval=_REFRESH_SECONDS, disable=None
     ) as bar:
         run.watch(advance)
         refreshing = asyncio.ensure_future(refresh())
@@ -138,19 +141,17 @@ def _model(help: str, **more: Any) -> Any:
     return typer.Option(help=help, rich_help_panel=_MODELS, **more)
 
 
-@app.command()
-def batch(
-    game: GameName,
-    a: Annotated[
-        str, typer.Option(help="First player, at seat A: `time:beta=0.2`, `llm:MODEL`, `mine.py:Haggler,beta=2`.")
-    ],
-    b: Annotated[str, typer.Option(help="Second player, at seat B.")],
-    out: Annotated[Path, typer.Option(help="The run's folder.")],
-    n: Annotated[int, typer.Option(help="Games in all.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
-    preset: Preset = None,
-    set_: Set = None,
-    swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
+class RunFlags(NamedTuple):
+    """The options of a command that plays many games, as `read_flags` reads them."""
+
+    configuration: ModelConfiguration
+    options: RunOptions
+    on_stop: str
+    estimate: bool
+
+
+def read_flags(
+    *,
     retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = "",
     game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None,
     workers: Annotated[
@@ -166,10 +167,7 @@ def batch(
     budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.", min=0)] = None,
     requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
     tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
-    price: Annotated[
-        list[str] | None,
-        _model(PRICE_HELP),
-    ] = None,
+    price: Annotated[list[str] | None, _model(PRICE_HELP)] = None,
     unusable: Annotated[
         str, _model("Share of a model's answers that may be unreadable before the run stops, from 20 answers on.")
     ] = "50%",
@@ -179,13 +177,12 @@ def batch(
     ] = "10m",
     trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False,
     no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False,
-) -> None:
-    """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
-
-    Answers of models are kept on disk, so that none is paid for twice; for new answers choose another seed."""
-    loaded = load_game(game, preset, set_)
-    players = resolve_players(loaded, a, b)
-    plan = make_plan(loaded, *players, n=n, seed=seed, swap=swap)
+    estimate: Annotated[
+        bool,
+        typer.Option("--estimate", help="Play a pilot, say what the rest takes and how sure it will be, and stop."),
+    ] = False,
+) -> RunFlags:
+    """Read the options that commands share: how games are played, and with which models."""
     defaults = Limits()
     limits = Limits(
         at_once=defaults.at_once if concurrency is None else concurrency,
@@ -202,17 +199,69 @@ def batch(
         prices=Prices.parse(price) if price else None,
         private=no_cache,
     )
-    if configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
-        raise ValueError(
-            f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
-        )
     options = RunOptions(
         workers=workers, game_seconds=game_seconds, retry=_kinds(retry), unusable=_share(unusable), trust=trust
     )
-    run = open_run(loaded, plan, out, configuration, options, players=players)
-    tally = _RunningTally(run.file)
-    failure = _play(run, on_stop, tally)
+    return RunFlags(configuration, options, on_stop, estimate)
+
+
+def with_flags(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `read_flags` for its parameter `flags`."""
+    more = inspect.signature(read_flags, eval_str=True).parameters
+    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "flags"]
+
+    @wraps(command)
+    def with_them(**given: Any) -> None:
+        flags = read_flags(**{name: given.pop(name) for name in more})
+        command(**given, flags=flags)
+
+    with_them.__signature__ = inspect.Signature([*own, *more.values()])  # type: ignore[attr-defined]
+    return with_them
+
+
+@app.command()
+@with_flags
+def batch(
+    game: GameName,
+    a: Annotated[
+        str, typer.Option(help="First player, at seat A: `time:beta=0.2`, `llm:MODEL`, `mine.py:Haggler,beta=2`.")
+    ],
+    b: Annotated[str, typer.Option(help="Second player, at seat B.")],
+    out: Annotated[Path, typer.Option(help="The run's folder.")],
+    *,
+    n: Annotated[int, typer.Option(help="Games in all.")] = 100,
+    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
+    preset: Preset = None,
+    set_: Set = None,
+    swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
+    flags: RunFlags,
+) -> None:
+    """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
+
+    Answers of models are kept on disk, so that none is paid for twice; for new answers choose another seed."""
+    loaded = load_game(game, preset, set_)
+    players = resolve_players(loaded, a, b)
+    plan = make_plan(loaded, *players, n=n, seed=seed, swap=swap)
+    if flags.configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
+        raise ValueError(
+            f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
+        )
+    run = open_run(loaded, plan, out, flags.configuration, flags.options, players=players)
+    if flags.estimate:
+        print_estimate(run, flags)
+        return
+    tally = _RunningTally(run.matchups[0].store.file)
+    failure = play_run(run, flags.on_stop, tally)
     _print_results(run, tally.result(), loaded.unit, failure)
+
+
+def print_estimate(run: Run, flags: RunFlags) -> None:
+    """Play a pilot, and print what the rest of a run takes."""
+    run.most = pilot_games(run)
+    if (failure := play_run(run, flags.on_stop)) is not None:
+        raise RuntimeError(str(failure))
+    for line in estimate_lines(run):
+        print(escape_line(line))
 
 
 def _kinds(retry: str) -> frozenset[str]:
@@ -236,18 +285,19 @@ def _share(text: str) -> float:
     return share
 
 
-def _play(run: Run, on_stop: str, tally: _RunningTally) -> RunFailed | None:
+def play_run(run: Run, on_stop: str, tally: _RunningTally | None = None) -> RunFailed | None:
     """Play until the run ends or is stopped; return the failure if no game could go on."""
     # The bar shows the run's messages; without a handler, logging would print them as well.
     logging.getLogger("negolab.models").addHandler(logging.NullHandler())
 
     async def play() -> None:
         with _progress_bar(run), _interrupts(run, on_stop):
-            counting = asyncio.ensure_future(tally.follow())
+            counting = None if tally is None else asyncio.ensure_future(tally.follow())
             try:
                 await run.play()
             finally:
-                counting.cancel()
+                if counting is not None:
+                    counting.cancel()
 
     try:
         asyncio.run(play())
@@ -281,13 +331,8 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
 
 
 def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed | None) -> None:
-    """Print the results in the folder and how to continue; exit with an error unless all games are over.
-
-    Raises:
-        RuntimeError: No game could go on, or none finished.
-        typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
-    """
-    now, file = run.progress, run.file
+    """Print the results in the folder and how to continue; raises what `end_run` does."""
+    now, file = run.progress, run.matchups[0].store.file
     paid = run.models.usage if isinstance(run.models, Models) else None
     if failure is not None and not (tally.n or (paid and (paid.answers or paid.pico or paid.tokens))):
         raise RuntimeError(str(failure))
@@ -298,6 +343,17 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
             f"the folder holds {tally.n} games, more than --n {now.games}: the numbers above are of all",
             file=sys.stderr,
         )
+    end_run(run, failure)
+
+
+def end_run(run: Run, failure: RunFailed | None) -> None:
+    """Print how to continue a run; exit with an error unless all games are over.
+
+    Raises:
+        RuntimeError: No game could go on, or none finished.
+        typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
+    """
+    now = run.progress
     unfinished = {"failed": now.failed, "timeout": now.timed_out}
     if kinds := [kind for kind, count in unfinished.items() if count]:
         how = " or ".join(_RETRY[kind] for kind in kinds)

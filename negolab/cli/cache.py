@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -70,14 +71,15 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
     about = manifest.read(run)
     if not about:
         raise ValueError(f"{run} holds no run: name the folder that `negolab batch --out` was given")
-    pairing = next(msgspec.convert(about["plan"], Plan).pairings())
+    plans = [manifest.read(file.parent)["plan"] for file in sorted(run.rglob(manifest.FILE))]
+    games = [next(msgspec.convert(plan, Plan).pairings()) for plan in plans if "game" in plan]
     private = run / "answers.db"
     file = private if private.exists() else default_file()
     if file is None or not file.exists():
         raise ValueError(f"no answers are kept: there is no {file or 'cache, NEGOLAB_CACHE is off'}")
     with Cache(file, run=about["run"]) as cache:
         call = None
-        for call in cache.calls(pairing.id.rpartition("-")[0]):
+        for call in chain.from_iterable(cache.calls(game.id.rpartition("-")[0]) for game in games):
             print(msgspec.json.encode(call).decode())
     if call is None:
         raise ValueError(f"{file} keeps no call of {run}: it asked no model, or its answers were cleared")

@@ -23,6 +23,7 @@ NEXT = {
         "negolab serve --scenario {name}.toml           plays it in the browser (negolab guide scenario)"
     ),
     "sweep": "negolab sweep run {name}/plan.toml --tiny    runs a trial; without --tiny, all of it",
+    "tournament": "negolab tournament {name}.toml    plays it; --estimate says first what it takes",
     "study": (
         "negolab study links {name}.toml -n 20    makes 20 links, one for each participant\n"
         "negolab serve {name}.toml                opens the study to them"
@@ -54,6 +55,12 @@ def scenario(name: Name) -> None:
 def sweep(name: Name) -> None:
     """Write a folder with a notebook and the plan of a sweep over its parameters, and the test of a trial."""
     _write("sweep", name)
+
+
+@app.command()
+def tournament(name: Name) -> None:
+    """Write the plan of a tournament: players, conditions, games and draws."""
+    _write("tournament", name)
 
 
 @app.command()

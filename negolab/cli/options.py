@@ -53,7 +53,7 @@ def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGa
     Raises:
         ValueError: Unknown game, preset or parameter, or a value of the wrong form.
     """
-    return catalog.load(game, preset=preset, **_pairs(changes or []))
+    return catalog.load(game, preset=preset, **parameter_changes(changes or []))
 
 
 def parse_seat(text: str) -> Seat:
@@ -64,7 +64,7 @@ def parse_seat(text: str) -> Seat:
     raise ValueError(f"--seat must be A or B, not {text!r}")
 
 
-def _pairs(changes: list[str]) -> dict[str, Any]:
+def parameter_changes(changes: list[str]) -> dict[str, Any]:
     """Parse the values of `--set` into parameters by name."""
     pairs: dict[str, Any] = {}
     for change in changes:

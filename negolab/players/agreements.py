@@ -236,6 +236,27 @@ class Stubborn(Bargainer):
         return float(ranking.points[-1])
 
 
+class Micro(Bargainer):
+    """Concedes as much as it is conceded to: offers its agreements by falling own points, a new one only while the
+    other has made as many different offers as itself, else one of its own again at random; it accepts what is worth
+    the least that it is then willing to offer (MiCRO; de Jonge 2022, IJCAI). Knows nothing of the other's points and
+    of time, so that it never offers below no deal."""
+
+    deterministic = False
+
+    @override
+    def act(self, game: Any, seen: Seen) -> Any:
+        ranking = rank_agreements(game, seen)
+        made, heard = (list(dict.fromkeys(offers_of(game, seen, seat))) for seat in (seen.seat, other(seen.seat)))
+        bids = ranking.agreements[bisect_left(ranking.points, game.worth(seen, None)) :][::-1]
+        willing = bids[: len(made) + (len(made) <= len(heard))]
+        last = offers_of(game, seen, other(seen.seat))[-1] if heard else None
+        reached = last is not None and willing and game.worth(seen, last) >= game.worth(seen, willing[-1])
+        own = willing[-1] if len(willing) > len(made) else self.rng.choice(made or [None])
+        action = None if own is None else game.propose(seen, last if reached else own)
+        return action if action is not None else _decline(game, seen, last)
+
+
 PLAYERS: dict[str, type[Scripted]] = {
     "time": Time,
     "boulware": Boulware,
@@ -243,4 +264,5 @@ PLAYERS: dict[str, type[Scripted]] = {
     "conceder": Conceder,
     "tft": TitForTat,
     "stubborn": Stubborn,
+    "micro": Micro,
 }

@@ -30,6 +30,7 @@ class PlayerFactory:
         is_async: True if its `reply` is a coroutine function.
         is_model: True for a language model.
         amounts: Those among its parameters in words, such as "price is $52.50".
+        called: Its own name, where a tournament has given it another one.
         facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them.
     """
 
@@ -40,6 +41,7 @@ class PlayerFactory:
     is_async: bool
     is_model: bool = False
     amounts: str = ""
+    called: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
     _create: Callable[[int | None, str, EndpointProvider | None], Any]
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import platform
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import AsyncExitStack, ExitStack
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 from shutil import rmtree
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,10 +28,10 @@ from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.players.factory import PlayerFactory
 from negolab.players.lookup import PlayerSpec, resolve_players
-from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE
 from negolab.runs.driver import is_loop_running, play, seat_players
+from negolab.runs.matchup import Matchup
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
 from negolab.runs.run import DEFAULTS, Run, RunOptions
 from negolab.store import FILE, RETRIED, Store
@@ -153,13 +153,46 @@ def run(
         >>> finished.progress.finished
         4
     """
-    retry = {retry} if isinstance(retry, str) else retry
-    endpoint_options = (base_url, budget, budget_tokens, prices, limits)
-    if models is not None and any(value is not None for value in endpoint_options):
-        raise ValueError("base_url, budget, prices and limits are said to Models(...) where models is given")
     game = catalog.load(game)
     players = resolve_players(game, a, b)
     plan = make_plan(game, *players, n=n, seed=seed, swap=swap)
+    configuration, options = read_arguments(
+        models=models,
+        base_url=base_url,
+        budget=budget,
+        budget_tokens=budget_tokens,
+        prices=prices,
+        limits=limits,
+        at_once=at_once,
+        workers=workers,
+        game_seconds=game_seconds,
+        retry=retry,
+        unusable=unusable,
+        trust=trust,
+    )
+    opened = open_run(game, plan, out, configuration, options, players=players)
+    if is_loop_running():
+        opened.start()
+    else:
+        asyncio.run(opened.play())
+    return opened
+
+
+def read_arguments(
+    *,
+    models: Models | EndpointProvider | None = None,
+    base_url: str | None = None,
+    budget: float | None = None,
+    budget_tokens: int | None = None,
+    prices: Mapping[str, str] | None = None,
+    limits: Limits | None = None,
+    retry: Collection[str] | str = (),
+    **options: Any,
+) -> tuple[ModelConfiguration | Models | EndpointProvider, RunOptions]:
+    """Return the models and the options that arguments of `run` stand for; ValueError if they exclude each other."""
+    endpoint_options = (base_url, budget, budget_tokens, prices, limits)
+    if models is not None and any(value is not None for value in endpoint_options):
+        raise ValueError("base_url, budget, prices and limits are said to Models(...) where models is given")
     configuration = ModelConfiguration(
         base_url=base_url,
         usd=budget,
@@ -167,20 +200,17 @@ def run(
         prices=Prices(prices) if prices else None,
         limits=limits or Limits(),
     )
-    options = RunOptions(
-        at_once=at_once,
-        workers=workers,
-        game_seconds=game_seconds,
-        retry=frozenset(retry),
-        unusable=unusable,
-        trust=trust,
-    )
-    opened = open_run(game, plan, out, models or configuration, options, players=players)
-    if is_loop_running():
-        opened.start()
-    else:
-        asyncio.run(opened.play())
-    return opened
+    retry = {retry} if isinstance(retry, str) else retry
+    return models or configuration, RunOptions(retry=frozenset(retry), **options)
+
+
+class Part(NamedTuple):
+    """A matchup that is to be opened: the games to play, their players and the folder that keeps them."""
+
+    game: AnyGame
+    plan: Plan
+    folder: Path
+    players: Sequence[PlayerFactory]
 
 
 def open_run(
@@ -192,37 +222,50 @@ def open_run(
     *,
     players: tuple[PlayerFactory, PlayerFactory] | None = None,
 ) -> Run:
-    """Open a run in its folder and write its manifest; no call is made yet.
+    """Open a run of one matchup; see `open_matchups`. The players are those of the plan; None finds them by their
+    names."""
+    part = Part(game, plan, Path(folder), players or resolve_players(game, plan.a, plan.b))
+    return open_matchups([part], Path(folder), models, options)
 
-    The players are those of the plan; None finds them by their names. The run closes what was opened for it, models
-    given as a `ModelConfiguration` included.
+
+def open_matchups(
+    parts: Sequence[Part],
+    folder: Path,
+    models: ModelConfiguration | Models | EndpointProvider,
+    options: RunOptions = DEFAULTS,
+    about: Mapping[str, Any] | None = None,
+) -> Run:
+    """Open a run in its folder and write its manifests; no call is made yet.
+
+    All matchups share models, budget and cache. The run closes what was opened for it, models given as a
+    `ModelConfiguration` included. `about` are the fields of the manifest of a folder that holds those of its matchups.
 
     Raises:
-        ValueError: The folder holds another run, or a player cannot be made.
+        ValueError: A folder holds another run, or a player cannot be made.
     """
     configuration = models if isinstance(models, ModelConfiguration) else None
-    is_new = not Path(folder).exists()
     listeners: list[Callable[[str], None]] = []
     closing = AsyncExitStack()
     with ExitStack() as resources:
-        if is_new:
-            resources.callback(_remove_unused, Path(folder))
-        store = Store(folder)
-        resources.callback(store.close)
-        game, plan = resume_plan(game, plan, manifest.read(store.folder).get("plan", {}))
+        stores = []
+        if not folder.exists():
+            resources.callback(_remove_unused, folder)
+        for part in parts:
+            stores.append(Store(part.folder))
+            resources.callback(stores[-1].close)
+        run_id = manifest.read(folder).get("run") or stores[0].run
+        if about is not None:
+            manifest.write(folder, {"run": run_id, **about, **_versions()})
         provider: Models | EndpointProvider | None = None if isinstance(models, ModelConfiguration) else models
-        if configuration is not None and any(name.startswith(MODEL_PREFIX) for name in (plan.a, plan.b)):
-            provider = open_models(configuration, store.folder, store.run, listeners, resources)
+        if configuration is not None and any(player.is_model for part in parts for player in part.players):
+            provider = open_models(configuration, folder, run_id, listeners, resources)
             if options.at_once is None:
                 options = msgspec.structs.replace(options, at_once=2 * configuration.limits.at_once)
-        a, b = players or resolve_players(game, plan.a, plan.b)
-        facts = {player.name: _facts_of(player, provider) for player in (a, b)}
-        store.note_game(game, changed=options.trust)
-        store.claim(plan, facts, changed=options.trust, **_manifest_fields(configuration, provider, facts))
-        if options.retry:
-            store.set_aside(options.retry)
-        factories = {player.name: player for player in (a, b)}
-        run = Run(game, plan, store, factories, options, models=provider, closing=closing)
+        matchups = [
+            _open_matchup(part, store, configuration, provider, options)
+            for part, store in zip(parts, stores, strict=True)
+        ]
+        run = Run(matchups, folder, options, models=provider, closing=closing)
         closing.push(resources.pop_all())
         if configuration is not None and isinstance(provider, Models):
             closing.push_async_callback(provider.close)
@@ -230,9 +273,25 @@ def open_run(
     return run
 
 
+def _open_matchup(
+    part: Part,
+    store: Store,
+    configuration: ModelConfiguration | None,
+    provider: Models | EndpointProvider | None,
+    options: RunOptions,
+) -> Matchup:
+    game, plan = resume_plan(part.game, part.plan, manifest.read(store.folder).get("plan", {}))
+    facts = {player.name: _facts_of(player, provider) for player in part.players}
+    store.note_game(game, changed=options.trust)
+    store.claim(plan, facts, changed=options.trust, **_manifest_fields(configuration, provider, facts))
+    if options.retry:
+        store.set_aside(options.retry)
+    return Matchup(game, plan, store, part.players)
+
+
 def _remove_unused(folder: Path) -> None:
     """Remove the folder of a run that failed before it played or paid anything."""
-    has_games = any((folder / name).exists() and (folder / name).stat().st_size for name in (FILE, RETRIED))
+    has_games = any(file.stat().st_size for name in (FILE, RETRIED) for file in folder.rglob(name))
     taken = paid(folder)
     if not (has_games or taken.answers or taken.pico or taken.tokens):
         rmtree(folder, ignore_errors=True)
@@ -242,7 +301,7 @@ def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[s
     """Return the facts about a player: for a model all that shapes its answers, with its system message."""
     player = factory.make(models=models)
     if not isinstance(player, LLM):
-        return dict(factory.facts)
+        return {**factory.facts, **({"player": factory.called} if factory.called else {})}
     facts = {**player.notes(), **factory.facts}
     if isinstance(models, Models):
         models.check_key(player.settings.base_url, player.settings.key)
@@ -252,14 +311,19 @@ def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[s
     return facts
 
 
+def _versions() -> dict[str, Any]:
+    """Return the fields of a manifest that say when and by what it was written."""
+    versions = {"negolab": __version__, "python": platform.python_version()}
+    return {"written": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
+
+
 def _manifest_fields(
     configuration: ModelConfiguration | None, models: object, players: dict[str, dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the fields of a manifest besides plan and players."""
-    versions = {"negolab": __version__, "python": platform.python_version()}
-    fields: dict[str, Any] = {"written": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
+    fields = _versions()
     if isinstance(models, Models):
-        versions["openai"] = version("openai")
+        fields["versions"]["openai"] = version("openai")
         fields["prices"] = models.policy.prices.as_dict(
             facts["model"] for facts in players.values() if "model" in facts
         )

@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from negolab import catalog
+from negolab._internal.validation import Count
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
 from negolab.players.lookup import PlayerSpec, resolve_players
@@ -36,7 +38,8 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
     """`n` games of `a` against `b`, as a manifest keeps them.
 
-    With `swap`, games 2k and 2k+1 are one deal played from both seats, so `n` must be even.
+    With `swap`, games 2k and 2k+1 are one deal played from both seats, so `n` must be even. With `repeats`, each draw
+    is played that often in either seating.
     """
 
     game: str
@@ -47,6 +50,7 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
     n: int
     seed: int
     swap: bool = False
+    repeats: Count | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         if self.n < 1:
@@ -54,16 +58,20 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
         if self.swap and self.n % 2:
             raise ValueError(f"n must be even to swap seats, not {self.n}")
 
+    @property
+    def games_a_draw(self) -> int:
+        """Games on one draw of chance."""
+        return (2 if self.swap else 1) * (self.repeats or 1)
+
     def pairings(self) -> Iterator[Pairing]:
         """Yield the games; their ids do not depend on `n`, so that a plan can grow."""
-        identity = msgspec.json.encode(
-            [self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap], order="sorted"
-        )
+        parts = [self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap]
+        identity = msgspec.json.encode(parts + [self.repeats] * bool(self.repeats), order="sorted")
         prefix = hashlib.sha256(identity).hexdigest()[:16]
         for i in range(self.n):
             is_swapped = self.swap and i % 2 == 1
             players: dict[Seat, str] = {"A": self.b, "B": self.a} if is_swapped else {"A": self.a, "B": self.b}
-            deal = derive_seed(self.seed, "deal", i // 2 if self.swap else i)
+            deal = derive_seed(self.seed, "deal", i // self.games_a_draw)
             yield Pairing(id=f"{prefix}-{i:07d}", seed=deal, players=players)
 
 
@@ -79,7 +87,9 @@ def resume_plan(game: AnyGame, plan: Plan, stored: Mapping[str, Any]) -> tuple[A
     return catalog.with_legacy_defaults(game, params), msgspec.structs.replace(plan, params=params_then)
 
 
-def make_plan(game: AnyGame, a: PlayerSpec, b: PlayerSpec, *, n: int = 100, seed: int = 0, swap: bool = False) -> Plan:
+def make_plan(
+    game: AnyGame, a: PlayerSpec, b: PlayerSpec, *, n: int = 100, seed: int = 0, swap: bool = False, repeats: int = 1
+) -> Plan:
     """Make the plan of `n` games of `a` against `b`; ValueError if a player does not exist or cannot play its seats."""
     first, second = resolve_players(game, a, b)
     for player, seats in ((first, SEATS if swap else SEATS[:1]), (second, SEATS if swap else SEATS[1:])):
@@ -97,4 +107,5 @@ def make_plan(game: AnyGame, a: PlayerSpec, b: PlayerSpec, *, n: int = 100, seed
         n=n,
         seed=seed,
         swap=swap,
+        repeats=UNSET if repeats == 1 else repeats,
     )

@@ -68,7 +68,7 @@ class MatchCounter:
 
     def __init__(self, stopped: Iterable[str | None]) -> None:
         self._by_reason = Counter(stopped)
-        self.new = self.playing = 0
+        self.new = 0
         self._last, self._row = "", 0
 
     def add(self, stopped: StopReason | None, reason: str) -> None:
@@ -86,7 +86,7 @@ class MatchCounter:
         """Return the counts as fields of `Progress`."""
         count = self._by_reason
         ended = {"finished": count[None], "failed": count["failed"], "timed_out": count["timed out"]}
-        return {**ended, "new": self.new, "playing": self.playing}
+        return {**ended, "new": self.new}
 
 
 def model_progress(models: Models | EndpointProvider | None) -> dict[str, Any]:

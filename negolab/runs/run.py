@@ -1,4 +1,5 @@
-"""A run: the games of a plan, played into a folder, thousands on one event loop; it can be stopped and resumed."""
+"""A run: the games of a plan or of several, played into folders, thousands on one event loop; it can be stopped and
+resumed."""
 
 from __future__ import annotations
 
@@ -7,9 +8,11 @@ import gc
 import inspect
 import threading
 import time
-from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from itertools import chain
+from functools import reduce
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, get_args
 
@@ -20,25 +23,25 @@ from negolab._internal.validation import Count, Positive, Share, check_fields
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
-from negolab.ledger import NOTHING
+from negolab.ledger import NOTHING, Cost
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoAnswer, NoLegalMove, RunFailed
 from negolab.llm.models import Models
 from negolab.llm.player import LLM
 from negolab.match import Match
-from negolab.players.factory import PlayerFactory
 from negolab.protocols import Player
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
-from negolab.runs.driver import aplay, seat_players
+from negolab.runs.driver import aplay
 from negolab.runs.failure_log import log_failure
-from negolab.runs.plan import Pairing, Plan
+from negolab.runs.matchup import Fixture, Matchup, missing_games
+from negolab.runs.plan import Pairing
 from negolab.runs.preflight import ask_once, tell_longest_prompt
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
 from negolab.runs.timer import MatchTimers
-from negolab.runs.workers import Played, WorkerPool, count_workers, make_setup, why_one_process
-from negolab.store import MAX_LINE, REDRAW, STOPPED, Store, iter_records
+from negolab.runs.workers import PlacedGame, Played, WorkerPool, count_workers, make_setup, why_one_process
+from negolab.store import MAX_LINE, REDRAW, STOPPED, iter_records
 
 GC_THRESHOLD = 20_000
 """Generation-0 threshold of the garbage collector while a run is active."""
@@ -117,16 +120,14 @@ DEFAULTS = RunOptions()
 
 
 class Run:
-    """Play the games of a plan that its folder lacks; made by `nl.run`.
+    """Play the games of its matchups that their folders lack; made by `nl.run` and `nl.tournament`.
 
     `await run` ends when all games are over or the run was stopped. Finished games are in the folder at every moment.
     All methods must be called in the event loop's own thread.
 
     Args:
-        game: The game.
-        plan: The games to play.
-        store: The folder of the run.
-        players: The factories of the plan's players, by name.
+        matchups: What is played.
+        folder: The folder of the run, which holds those of its matchups or is that of its only one.
         options: How they are played.
         models: Endpoints for players named `llm:...`.
         closing: Resources that are closed when the run is over or was stopped.
@@ -138,32 +139,29 @@ class Run:
 
     def __init__(
         self,
-        game: AnyGame,
-        plan: Plan,
-        store: Store,
-        players: Mapping[str, PlayerFactory],
+        matchups: Sequence[Matchup],
+        folder: Path,
         options: RunOptions = DEFAULTS,
         *,
         models: Models | EndpointProvider | None = None,
         closing: AsyncExitStack | None = None,
     ) -> None:
-        self.game, self.plan, self.models = game, plan, models
+        self.matchups, self.folder, self.models = matchups, folder, models
+        self.games = sum(matchup.plan.n for matchup in matchups)
+        self.most: int | None = None
+        """Games of each matchup to play, for a pilot (None: all)."""
         self.at_once = DEFAULT_CONCURRENCY if options.at_once is None else options.at_once
-        self.players = dict(players)
-        self.folder = store.folder
         self._notification: tuple[str, float] = ("", 0.0)
-        self._store, self._closing = store, closing or AsyncExitStack()
+        self._closing = closing or AsyncExitStack()
         self._timers = MatchTimers(options.game_seconds)
-        stored = store.stopped()
-        # The folder may hold games beyond those of this plan.
-        self._stored = {pairing.id: stored[pairing.id] for pairing in plan.pairings() if pairing.id in stored}
-        self._redrawn = store.redraw_counts()
         self._begins, self._game_over = asyncio.Lock(), asyncio.Event()
-        self._dearest = NOTHING
-        """What the dearest of the finished games took."""
-        for id, stopped in self._stored.items():
-            self._note_cost(id, stopped)
-        self._count = MatchCounter(self._stored.values())
+        self._dearest: defaultdict[Matchup, Cost] = defaultdict(Cost)
+        """What the dearest of the finished games of each matchup took."""
+        self._playing = Counter[Matchup]()
+        for matchup in matchups:
+            for id, stopped in matchup.stored.items():
+                self._note_cost(matchup, id, stopped)
+        self._count = MatchCounter(stopped for matchup in matchups for stopped in matchup.stored.values())
         self._answers = AnswerCounter(options.unusable)
         self._phase: Phase = "playing"
         self._is_cancelled = False
@@ -190,8 +188,9 @@ class Run:
         """Counts, duration, cost and state at this moment."""
         now = time.monotonic() if self._ended_at is None else self._ended_at
         return Progress(
-            games=self.plan.n,
+            games=self.games,
             **self._count.numbers(),
+            playing=self._playing.total(),
             seconds=0.0 if self._started_at is None else now - self._started_at,
             phase=self._phase,
             message=self._message(),
@@ -205,12 +204,7 @@ class Run:
 
     def records(self) -> Iterator[Record]:
         """Read the finished games from the folder."""
-        return iter_records(self.file)
-
-    @property
-    def file(self) -> Path:
-        """The file of its records."""
-        return self._store.file
+        return chain.from_iterable(iter_records(matchup.store.file) for matchup in self.matchups)
 
     def set_message(self, message: str) -> None:
         """Show a message about an endpoint in `progress`, as long as one is waited for or for half a minute."""
@@ -268,15 +262,16 @@ class Run:
     async def play(self) -> Progress:
         """Play the missing games and return the final progress; RunFailed if no game can go on."""
         self._started_at = time.monotonic()
-        if told := [f"{each.name}: {each.amounts}" for each in self.players.values() if each.amounts]:
+        players = [player for matchup in self.matchups for player in matchup.players.values()]
+        if told := dict.fromkeys(f"{each.name}: {each.amounts}" for each in players if each.amounts):
             self.set_message("; ".join(told))
         try:
             async with self._closing:
                 if self.models is not None:
                     await asyncio.to_thread(self._answers.add_records, self.records())
                     self._answers.check()
-                missing = (pairing for pairing in self.plan.pairings() if pairing.id not in self._stored)
-                any_async = any(player.is_async for player in self.players.values())
+                missing = missing_games(self.matchups, self.most)
+                any_async = any(player.is_async for player in players)
                 await (self._play_async(missing) if any_async else self._play_scripted(missing))
                 if self._phase == "playing":
                     self._answers.check_any_usable()
@@ -285,27 +280,32 @@ class Run:
         finally:
             self._ended_at = time.monotonic()
             self._workers = []
-            self._set_phase("done" if self.progress.over >= self.plan.n else "stopped")
+            self._set_phase("done" if self.progress.over >= self.games else "stopped")
         if self._failure is not None:
             raise self._failure
         return self.progress
 
-    async def _play_scripted(self, missing: Iterator[Pairing]) -> None:
+    async def _play_scripted(self, missing: Iterator[Fixture]) -> None:
         """Play games without models, in worker processes where that is faster."""
-        games = self.plan.n - len(self._stored)
-        why_not = why_one_process(self.game, self.plan, self.players)
+        games = self.games - self.progress.over
+        why_not = next(
+            filter(None, (why_one_process(each.game, each.plan, each.players) for each in self.matchups)), ""
+        )
         workers = count_workers(self._processes, games, why_not)
         if why_not and self._processes is not None and self._processes > 1:
             self.set_message(f"one process plays: {why_not}")
         with relaxed_gc():
             await (self._play_in_workers(missing, games, workers) if workers > 1 else self._play_here(missing))
 
-    async def _play_here(self, missing: Iterator[Pairing]) -> None:
+    async def _play_here(self, missing: Iterator[Fixture]) -> None:
         """Play one game after the other without tasks, yielding to the event loop now and then."""
-        games = ScriptedGames(self.game, self.players, self.folder, self._timers)
+        scripted = {
+            matchup: ScriptedGames(matchup.game, matchup.players, self.folder, self._timers)
+            for matchup in self.matchups
+        }
         until = time.monotonic() + _SLICE_SECONDS
-        for pairing in missing:
-            self._finish_match(games.play(pairing))
+        for matchup, pairing in missing:
+            self._finish_match(matchup, scripted[matchup].play(pairing))
             if time.monotonic() > until:
                 await asyncio.sleep(0)
                 await self._unpaused.wait()
@@ -313,15 +313,18 @@ class Run:
             if self._phase != "playing":
                 return
 
-    async def _play_in_workers(self, missing: Iterator[Pairing], games: int, workers: int) -> None:
+    async def _play_in_workers(self, missing: Iterator[Fixture], games: int, workers: int) -> None:
         async def may_begin() -> bool:
             await self._unpaused.wait()
             return self._phase == "playing"
 
-        setup = make_setup(self.game, self.plan, self.players, self.folder, self._timers.seconds)
+        setups = [
+            make_setup(each.game, each.plan, each.players, self.folder, self._timers.seconds) for each in self.matchups
+        ]
+        places = {matchup: place for place, matchup in enumerate(self.matchups)}
         pool = WorkerPool(
-            setup,
-            missing,
+            setups,
+            ((places[matchup], pairing) for matchup, pairing in missing),
             games,
             workers,
             keep=self._keep_played,
@@ -339,26 +342,29 @@ class Run:
             self._workers[0].cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    def _keep_played(self, played: Played) -> None:
+    def _keep_played(self, games: Sequence[PlacedGame], played: Played) -> None:
         """Store and count games that a worker has played."""
-        self._store.append_lines(played.lines)
+        lines = zip(games, played.lines.splitlines(keepends=True), strict=False)
+        for place, its in groupby(lines, key=lambda line: line[0][0]):
+            self.matchups[place].store.append_lines(b"".join(line for _, line in its))
         try:
             for stopped, reason in played.stopped:
                 self._count.add(stopped, reason)
         finally:
             self._changed()
 
-    def _fail_unplayed(self, pairing: Pairing, reason: str) -> None:
+    def _fail_unplayed(self, game: PlacedGame, reason: str) -> None:
         """Store and count a game that ends the process in which it is played."""
-        match = self._deal(pairing)
+        matchup = self.matchups[game[0]]
+        match = matchup.deal(game[1])
         stop_match(match, "failed", reason)
-        self._finish_match(match)
+        self._finish_match(matchup, match)
 
-    async def _play_async(self, missing: Iterator[Pairing]) -> None:
+    async def _play_async(self, missing: Iterator[Fixture]) -> None:
         """Play `at_once` games at the same time, after a preflight call to each model."""
         if (first := next(missing, None)) is None:
             return
-        preflight = [asyncio.create_task(call) for call in await self._preflight(first)]
+        preflight = [asyncio.create_task(call) for call in await self._preflight()]
         self._workers = [*preflight]
         try:
             if preflight:
@@ -366,7 +372,7 @@ class Run:
                 await asyncio.gather(*done)
             # The first game uses the answers of the preflight.
             self._workers.append(asyncio.create_task(self._work(chain([first], missing), preflight)))
-            for _ in range(min(self.at_once, self.plan.n) - 1):
+            for _ in range(min(self.at_once, self.games) - 1):
                 self._workers.append(asyncio.create_task(self._work(missing)))
                 # So that the first call leaves before the last of the first games is dealt.
                 await asyncio.sleep(0)
@@ -380,25 +386,26 @@ class Run:
                 worker.cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    async def _preflight(self, pairing: Pairing) -> list[Coroutine[Any, Any, None]]:
+    async def _preflight(self) -> list[Coroutine[Any, Any, None]]:
         """Return a call to each model that raises RunFailed for a wrong set-up; a sweep's broker sees to its own."""
         if not isinstance(self.models, Models) or self.models.via_broker:
             return []
-        asked: list[tuple[Match, Seat, LLM]] = []
-        for seat in {name: seat for seat, name in reversed(pairing.players.items())}.values():
-            match = self._deal(pairing)
-            if isinstance(model := self._seat(match)[seat], LLM):
-                await tell_longest_prompt(self.models, self.game, seat, model)
-                asked.append((match, seat, model))
-        return [ask_once(*each) for each in asked] if self._phase == "playing" else []
+        asked: dict[str, tuple[Match, Seat, LLM]] = {}
+        for matchup, pairing in missing_games(self.matchups, most=1):
+            for seat, name in pairing.players.items():
+                match = matchup.deal(pairing)
+                if name not in asked and isinstance(model := matchup.seat(match, self.models)[seat], LLM):
+                    await tell_longest_prompt(self.models, matchup.game, seat, model)
+                    asked[name] = match, seat, model
+        return [ask_once(*each) for each in asked.values()] if self._phase == "playing" else []
 
-    async def _work(self, missing: Iterator[Pairing], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
+    async def _work(self, missing: Iterator[Fixture], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
         """Play one game after the other, once `preflight` is over, until none is left or no more may start."""
         try:
             if preflight:
                 await asyncio.wait(preflight)
-            while await self._may_begin() and (pairing := next(missing, None)) is not None:
-                await self._play_one(pairing)
+            while (game := await self._next_game(missing)) is not None:
+                await self._play_one(*game)
         except asyncio.CancelledError:
             if not self._is_cancelled:
                 raise
@@ -410,39 +417,42 @@ class Run:
             self._failure = self._failure or error
             self.cancel()
 
-    async def _may_begin(self) -> bool:
-        """Wait until a game may begin; False if none may any more."""
+    async def _next_game(self, missing: Iterator[Fixture]) -> Fixture | None:
+        """Wait until the next game may begin, and return it; None if none may any more."""
         async with self._begins:
-            while True:
-                await self._unpaused.wait()
-                if self._phase != "playing" or self._is_affordable():
-                    return self._phase == "playing"
+            game = next(missing, None)
+            await self._unpaused.wait()
+            while game is not None and self._phase == "playing" and not self._is_affordable(game[0]):
                 self._game_over.clear()
                 await self._game_over.wait()
+                await self._unpaused.wait()
+            return game if self._phase == "playing" else None
 
-    def _is_affordable(self) -> bool:
+    def _is_affordable(self, matchup: Matchup) -> bool:
         """Return True unless a budget may be used up before those at play and another one are finished.
 
-        The first game of a run with a budget goes alone, so that it is known what one takes.
+        With a budget, the first game of a matchup with a model goes alone, so that it is known what one takes.
         """
-        if not isinstance(self.models, Models) or not self.models.policy.budget.is_capped or not self._count.playing:
+        if not isinstance(self.models, Models) or not self.models.policy.budget.is_capped or not self._playing.total():
             return True
-        expected = self._dearest.times(self._count.playing + 1)
-        return expected != NOTHING and self.models.policy.budget.has_room(expected)
+        if matchup.has_model and self._playing[matchup] and self._dearest[matchup] == NOTHING:
+            return False
+        costs = (self._dearest[each].times(count) for each, count in self._playing.items())
+        return self.models.policy.budget.has_room(reduce(Cost.plus, costs, self._dearest[matchup]))
 
-    def _note_cost(self, id: str, stopped: str | None) -> None:
+    def _note_cost(self, matchup: Matchup, id: str, stopped: str | None) -> None:
         if isinstance(self.models, Models) and not stopped:
-            draw = self._redrawn[id]
+            draw = matchup.redrawn[id]
             took = self.models.policy.budget.ledger.games.get(f"{id}/{draw}" if draw else id, NOTHING)
-            self._dearest = self._dearest.max_with(took)
+            self._dearest[matchup] = self._dearest[matchup].max_with(took)
 
-    async def _play_one(self, pairing: Pairing) -> None:
-        match = self._deal(pairing)
-        self._count.playing += 1
+    async def _play_one(self, matchup: Matchup, pairing: Pairing) -> None:
+        match = matchup.deal(pairing)
+        self._playing[matchup] += 1
         try:
             async with self._timers.game():
                 # The event loop cannot end a player that blocks it, so each reply of such a player is limited as well.
-                seats = limit_time(self._seat(match), lambda: self._timers.seconds or 0.0, self._timers)
+                seats = limit_time(matchup.seat(match, self.models), lambda: self._timers.seconds or 0.0, self._timers)
                 pausable = {
                     seat: _PausablePlayer(player, self._unpaused) if is_async(player) else player
                     for seat, player in seats.items()
@@ -462,11 +472,11 @@ class Run:
         except Exception as error:  # of a player: it fails this game only
             fail_match(self.folder, match, error)
         finally:
-            self._count.playing -= 1
+            self._playing[matchup] -= 1
         if len(match.record().to_line()) >= MAX_LINE:  # which could not be read again, nor the rest of the file
-            match = self._deal(pairing)
+            match = matchup.deal(pairing)
             stop_match(match, "failed", f"its record would be longer than {MAX_LINE >> 20} MiB")
-        self._finish_match(match)
+        self._finish_match(matchup, match)
 
     def _check_answer(self, match: Match, events: list[Event]) -> None:
         """Count an answer; `UnusableAnswers` if a model gives too many that cannot be used and the game goes on."""
@@ -474,16 +484,10 @@ class Run:
         if match.ended is None:
             self._answers.check()
 
-    def _deal(self, pairing: Pairing) -> Match:
-        return Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
-
-    def _seat(self, match: Match) -> dict[Seat, Player]:
-        return seat_players(match, self.models, draw=self._redrawn[match.id], factories=self.players)
-
-    def _finish_match(self, match: Match) -> None:
+    def _finish_match(self, matchup: Matchup, match: Match) -> None:
         """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""
-        self._store.append(match.record())
-        self._note_cost(match.id, match.notes.get(STOPPED))
+        matchup.store.append(match.record())
+        self._note_cost(matchup, match.id, match.notes.get(STOPPED))
         try:
             self._count.add(match.notes.get(STOPPED), (match.ended and match.ended.reason) or "")
         finally:

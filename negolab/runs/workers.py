@@ -74,6 +74,10 @@ class Setup(msgspec.Struct, kw_only=True):
     game_seconds: float | None
 
 
+PlacedGame = tuple[int, Pairing]
+"""A game, and the place of its matchup in the run."""
+
+
 class Played(msgspec.Struct):
     """Games that are over: why each was stopped, if it was (reason, text), the lines of their records, and the seconds
     that they took."""
@@ -160,7 +164,7 @@ class WorkerPool:
     The games that it was given are then played one at a time: one that ends its worker again fails alone.
 
     Args:
-        setup: The games, for the workers.
+        setups: The matchups of the run, for the workers.
         pairings: The games to play.
         games: Their number.
         workers: Number of processes.
@@ -172,17 +176,17 @@ class WorkerPool:
 
     def __init__(
         self,
-        setup: Setup,
-        pairings: Iterator[Pairing],
+        setups: Sequence[Setup],
+        pairings: Iterator[PlacedGame],
         games: int,
         workers: int,
         *,
-        keep: Callable[[Played], None],
-        fail: Callable[[Pairing, str], None],
+        keep: Callable[[Sequence[PlacedGame], Played], None],
+        fail: Callable[[PlacedGame, str], None],
         may_begin: Callable[[], Awaitable[bool]],
         notify: Callable[[str], None],
     ) -> None:
-        self._setup, self._pairings, self._left, self._count = setup, pairings, games, workers
+        self._setups, self._pairings, self._left, self._count = setups, pairings, games, workers
         self._keep, self._fail, self._may_begin, self._notify = keep, fail, may_begin, notify
 
     async def play(self) -> None:
@@ -203,18 +207,18 @@ class WorkerPool:
     async def _fill_slot(self, threads: ThreadPoolExecutor) -> None:
         """Run a worker until no game is left, and a new one when it dies."""
         ask = partial(asyncio.get_running_loop().run_in_executor, threads)
-        owed: deque[Pairing] = deque()
+        owed: deque[PlacedGame] = deque()
         alone = deaths = 0
         while True:
-            worker = _Worker(self._setup)
-            games: list[Pairing] = []
+            worker = _Worker(self._setups)
+            games: list[PlacedGame] = []
             try:
                 await ask(worker.load)
                 while games := await self._next_games(owed, 1 if alone else worker.games_a_slice):
                     played = await ask(worker.play, games)
                     owed.extendleft(reversed(games[len(played.stopped) :]))
                     alone = max(0, alone - len(played.stopped))
-                    self._keep(played)
+                    self._keep(games, played)
                 await ask(worker.end)
                 return
             except WorkerDied as death:
@@ -231,7 +235,7 @@ class WorkerPool:
             finally:
                 worker.kill()
 
-    async def _next_games(self, owed: deque[Pairing], wanted: int) -> list[Pairing]:
+    async def _next_games(self, owed: deque[PlacedGame], wanted: int) -> list[PlacedGame]:
         """Take games for a slice, with a fair share near the end; none if no more may begin."""
         if not await self._may_begin():
             return []
@@ -249,21 +253,21 @@ class WorkerDied(Exception):
 class _Worker:
     """A worker process as the run sees it; its methods wait, each in a thread."""
 
-    def __init__(self, setup: Setup) -> None:
+    def __init__(self, setups: Sequence[Setup]) -> None:
         code = f"import sys; sys.path[:] = {sys.path!r}; from negolab.runs.workers import serve; serve()"
         pipe = subprocess.PIPE
         # In a session of its own, so that Ctrl-C reaches the run only.
         self._process = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, start_new_session=True)
-        self._setup = setup
+        self._setups = setups
         self.pid = self._process.pid
         self.games_a_slice = 8
 
     def load(self) -> None:
         """Let it load the game and its players; RunFailed if it cannot."""
-        if why_not := self._ask(self._setup):
+        if why_not := self._ask(self._setups):
             raise RunFailed(f"a worker process cannot play: {why_not}")
 
-    def play(self, games: Sequence[Pairing]) -> Played:
+    def play(self, games: Sequence[PlacedGame]) -> Played:
         """Let it play games, in order, for as long as a slice takes, and at least one."""
         played = cast("Played", self._ask(games))
         self.games_a_slice = max(1, int(SLICE_SECONDS * len(played.stopped) / max(played.seconds, 1e-6)))
@@ -308,7 +312,7 @@ def serve() -> None:
     with Path(os.devnull).open() as nothing:
         os.dup2(nothing.fileno(), 0)
     try:
-        games = _load(pickle.load(requests))
+        games = [_load(setup) for setup in pickle.load(requests)]
     except Exception as error:
         results.write(pickle.dumps(str(error) or repr(error)))
         return
@@ -341,12 +345,12 @@ def _load(setup: Setup) -> ScriptedGames:
     return ScriptedGames(game, players, Path(setup.folder), MatchTimers(setup.game_seconds))
 
 
-def _play(games: ScriptedGames, pairings: Sequence[Pairing]) -> Played:
+def _play(games: Sequence[ScriptedGames], pairings: Sequence[PlacedGame]) -> Played:
     stopped: list[tuple[StopReason | None, str]] = []
     lines: list[bytes] = []
     began, seconds = time.monotonic(), 0.0
-    for pairing in pairings:
-        match = games.play(pairing)
+    for place, pairing in pairings:
+        match = games[place].play(pairing)
         stopped.append((match.notes.get(STOPPED), (match.ended and match.ended.reason) or ""))
         lines.append(match.record().to_line())
         if (seconds := time.monotonic() - began) > SLICE_SECONDS:

@@ -31,7 +31,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
     """Write an example with its test.
 
     Args:
-        kind: "game", "player", "scenario", "sweep", "study" or "import-map".
+        kind: "game", "player", "scenario", "sweep", "tournament", "study" or "import-map".
         name: What it is to be called; of a map, the spreadsheet.
         folder: The folder to write to.
         game: The game of a study.
@@ -66,10 +66,10 @@ def _module(example: str, name: str, folder: Path, game: str) -> Files:
     }
 
 
-def _scenario(name: str, folder: Path, game: str) -> Files:
-    check_name(name, "the scenario's name")
+def _file(kind: str, name: str, folder: Path, game: str) -> Files:
+    check_name(name, f"the {kind}'s name")
     title = name.replace("-", " ").replace("_", " ").capitalize()
-    return {folder / f"{name}.toml": _read("scenario.toml").replace("SCENARIO", title)}
+    return {folder / f"{name}.toml": _read(f"{kind}.toml").replace(kind.upper(), title)}
 
 
 def _sweep(name: str, folder: Path, game: str) -> Files:
@@ -185,8 +185,9 @@ def _read(file: str) -> str:
 SCAFFOLDS: dict[str, Callable[[str, Path, str], Files]] = {
     "game": partial(_module, "ultimatum"),
     "player": partial(_module, "haggler"),
-    "scenario": _scenario,
+    "scenario": partial(_file, "scenario"),
     "sweep": _sweep,
+    "tournament": partial(_file, "tournament"),
     "study": _study,
     "import-map": _import_map,
 }

@@ -30,6 +30,7 @@ from negolab.record import Record
 from negolab.runs import run as collector
 from negolab.runs.batch import open_run
 from negolab.runs.driver import aplay
+from negolab.runs.matchup import Matchup
 from negolab.runs.plan import make_plan
 from negolab.runs.progress import MAX_SAME_FAILURES
 from negolab.runs.run import Run, RunOptions
@@ -253,8 +254,8 @@ def test_what_cannot_be_closed_stops_neither_the_rest_nor_the_news(tmp_path: Pat
     closing.callback(closed.append, "last")
     closing.callback(fails)
     store = Store(tmp_path)
-    players = {LLM: resolve(LLM, GAME)}
-    going = Run(GAME, make_plan(GAME, LLM, LLM, n=2), store, players, models=Fake(), closing=closing)
+    matchup = Matchup(GAME, make_plan(GAME, LLM, LLM, n=2), store, [resolve(LLM, GAME)])
+    going = Run([matchup], tmp_path, models=Fake(), closing=closing)
     with pytest.raises(RunFailed, match="the disk is full"):
         asyncio.run(going.play())
     store.close()
@@ -401,7 +402,7 @@ def test_a_bug_of_ours_is_not_taken_for_a_game_that_failed(tmp_path: Path, monke
     def full(_: Record) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(broken._store, "append", full)
+    monkeypatch.setattr(broken.matchups[0].store, "append", full)
     with pytest.raises(OSError, match="No space left"):
         asyncio.run(broken.play())
 

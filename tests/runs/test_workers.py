@@ -142,7 +142,7 @@ def test_the_games_of_a_worker_that_dies_are_played_by_a_new_one(tmp_path: Path,
 
 def test_a_game_that_ends_its_worker_twice_fails_alone(tmp_path: Path, own: str) -> None:
     run = opened(tmp_path / "run", f"{own}:DeadlyInOne", "linear", 40, 2)
-    *_, deadly, _ = run.plan.pairings()
+    *_, deadly, _ = run.matchups[0].plan.pairings()
     seat = next(seat for seat, name in deadly.players.items() if name != "linear")
     (tmp_path / "deadly").write_text(str(derive_seed(deadly.seed, "player", seat)))
     progress = asyncio.run(run.play())

@@ -37,6 +37,7 @@ _DISPLAY_HOOKS = {
     ("negolab.protocols", "Scripted"): "player",
     ("negolab.record", "Record"): "record",
     ("negolab.runs.run", "Run"): "run",
+    ("negolab.tournaments.tournament", "Tournament"): "tournament",
     ("builtins", "list"): "records",
 }
 """Module and name of a type, and the function of `display` that shows it. A list without records looks as always."""

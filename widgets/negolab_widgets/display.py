@@ -19,11 +19,13 @@ from negolab.match import Match
 from negolab.protocols import Scripted
 from negolab.record import Record
 from negolab.runs.run import Run
+from negolab.tournaments.tournament import Tournament
 from negolab_widgets.card import render_card
 from negolab_widgets.html import Markup, details, element, format_value, join, label, page, pairs, panel, table
 from negolab_widgets.progress import NEXT, render_progress
 from negolab_widgets.replay.cards import render_record
 from negolab_widgets.replay.record_list import count_replies, short_id
+from negolab_widgets.standings import render_details, render_rankings
 from negolab_widgets.tables.seats import render_seats
 
 MAX_ROWS = 20
@@ -43,6 +45,16 @@ def game(game: AnyGame) -> str:
 def run(run: Run) -> str:
     """Show how far a run is."""
     return page(render_progress(run.progress, str(run.folder)), NEXT)
+
+
+def tournament(tournament: Tournament) -> str:
+    """Show how far a tournament is, its rankings, and who met whom."""
+    shown = render_progress(tournament.progress, str(tournament.folder))
+    codes = "tournament.standings().seats", f"negolab report {tournament.folder}"
+    if not tournament.progress.finished:
+        return page(shown, offer_next("await tournament"))
+    found = tournament.standings()
+    return page(render_rankings(found), details("Who met whom", render_details(found)), shown, offer_next(*codes))
 
 
 def match(match: Match) -> str:

@@ -22,8 +22,9 @@ from negolab._internal.version import __version__
 from negolab.analysis.columns import to_frame
 from negolab.analysis.effects import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
-from negolab.analysis.match_frames import read_matches
+from negolab.analysis.match_frames import read_matches, unify
 from negolab.analysis.observations import drop_copies, sample_text
+from negolab.analysis.standings import Standings, is_tournament
 from negolab.formatting import format_significant
 from negolab.game import Game
 from negolab.sweeps import folder as sweeps
@@ -44,6 +45,7 @@ from negolab_widgets.results.variables import (
     summary,
     values,
 )
+from negolab_widgets.standings import render_details, render_rankings
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -78,7 +80,8 @@ def read_run(path: Path) -> RunMatches:
     """
     fields = manifest.read(path) if path.is_dir() else {}
     if "notebook" not in fields:
-        frame = to_frame(read_matches(path))
+        folders = [path / name for name in fields["games"].values()] if is_tournament(fields) else [path]
+        frame = to_frame(unify(read_matches(folder) for folder in folders if folder.exists()))
         if frame.empty:
             raise ValueError(f"{path} holds no records: name the folder of a run or of a sweep")
         return RunMatches(SweepFrame(frame.assign(cell=frame["deal"])), fields, {}, {}, "", pd.DataFrame())
@@ -118,7 +121,9 @@ class Report:
         declared = dict.fromkeys(name for game in self.games for name in _rules(game).report_outcomes)
         known = {one.key: one for one in outcomes(self.frame, own)} if self.games else {}
         names = [key for name in declared for key in (name, f"{name} of either seat", f"{name}_a", f"{name}_b")]
-        there = [known[name] for name in names if name in known and known[name].either == self.by_player]
+        # Payoffs of several games have several units.
+        told = [name for name in names if len(self.games) == 1 or not name.startswith("payoff")]
+        there = [known[name] for name in told if name in known and known[name].either == self.by_player]
         self.outcomes = [one._replace(words=self._words(one.words)) for one in there[:MAX_OUTCOMES]]
         bases = [one.column for one in self.outcomes]
         self.rows = by_seat(self.frame, bases, SEAT_COLUMNS) if self.by_player else self.frame
@@ -186,12 +191,22 @@ class Report:
         head = element("h2", "Outcome by outcome"), element("p", f"The same in all matches: {same}." if same else "")
         parts = [
             *(element("h1", self.title), element("p", self._counts()), element("p", self._constants(), cls="soft")),
+            *self._ranking(),
             *(element("h2", "What moved"), element("p", " ".join(self.what_moved())), self._side_by_side()),
             *((*head, *each) if each else ()),
             *self._faults(),
             *self._methods(),
         ]
         return join(parts), [one.figure for one in varied.values() if one.figure is not None]
+
+    def _ranking(self) -> Iterator[Markup]:
+        """Yield the ranking of a tournament and who met whom; nothing of any other run."""
+        if is_tournament(self.run.fields):
+            found = Standings(self.path)
+            yield element("h2", "Ranking")
+            yield render_rankings(found)
+            yield element("h2", "Who met whom")
+            yield render_details(found)
 
     def _counts(self) -> str:
         frame, written = self.frame, str(self.run.fields.get("written", ""))[:10]

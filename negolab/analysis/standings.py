@@ -1,0 +1,277 @@
+"""The results of a tournament: ranks per game and over games, who met whom, and what conditions changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pandas as pd
+
+from negolab import catalog
+from negolab._internal import manifest
+from negolab.analysis.columns import to_frame
+from negolab.analysis.comparisons import NotSharedError, as_frame, contrast, contrasts
+from negolab.analysis.estimates import by_seat
+from negolab.analysis.match_frames import read_matches
+from negolab.analysis.observations import drop_copies, is_exact, with_value
+from negolab.analysis.ranking import LEAST_DRAWS, Ranking, rank
+from negolab.formatting import display_unit, format_significant
+
+COLUMNS = (
+    *("match", "game", "deal", "draw", "deterministic", "chance", "seat", "player", "opponent", "payoff", "gain"),
+    *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback"),
+)
+"""Columns of `Standings.seats`, before one for each condition."""
+OVERALL = "all games"
+
+
+class Table(NamedTuple):
+    """The ranking of one game, or of all.
+
+    Attributes:
+        game: Label of the game, or `OVERALL`.
+        unit: Unit of its outcome.
+        ranking: The ranking; None if there is none.
+        why: Reason why there is none.
+        without: The ranking without matches that a rule decided, where there are any.
+        no_zone: Draws left out because no agreement is better for both than none.
+        decided: Matches that a rule decided.
+        stopped: Matches that failed or timed out.
+        exact: True if neither players nor game draw anything, so that all draws are alike.
+    """
+
+    game: str
+    unit: str
+    ranking: Ranking | None
+    why: str
+    without: Ranking | None
+    no_zone: int
+    decided: int
+    stopped: int
+    exact: bool
+
+    @property
+    def order(self) -> list[str]:
+        """The entrants, the strongest first."""
+        strength = self.ranking.strength if self.ranking else {}
+        return sorted(strength, key=lambda name: -strength[name])
+
+    def counts(self) -> str:
+        """Say on how many draws the ranking rests, and what was left out."""
+        parts, found = [self.why], self.ranking
+        if found is not None:
+            parts = ["known exactly: nothing is drawn" if self.exact else f"{found.draws:,} draws"]
+            parts += [f"no ranks below {LEAST_DRAWS}"] * (found.ranks is None)
+            parts += [f"{found.left_out:,} incomplete"] * bool(found.left_out)
+        parts += [f"{self.no_zone:,} draws without a zone of agreement left out"] * bool(self.no_zone)
+        parts += [f"{self.stopped:,} matches stopped"] * bool(self.stopped)
+        parts += [f"{self.decided:,} matches decided by a rule"] * bool(self.decided)
+        return "; ".join(parts)
+
+    def rows(self) -> list[list[str]]:
+        """Return the rows of the ranking as text: rank, player, mean, strength with its half-width."""
+        found = self.ranking
+        if found is None:
+            return []
+        rows = []
+        for name in self.order:
+            low, high = found.ranks[name] if found.ranks else (0, 0)
+            ranks = "" if not found.ranks else f"{low}" if low == high else f"{low} to {high}"
+            half = f" ± {found.half[name]:.2g}" if not self.exact else ""
+            strength = f"{found.strength[name]:+.3g}{half}"
+            rows.append([ranks, name, format_significant(found.mean[name]), strength])
+            if self.without is not None:
+                rows[-1].append(format_significant(self.without.mean.get(name, float("nan"))))
+        return rows
+
+    @property
+    def heads(self) -> list[str]:
+        """The heads of `rows`."""
+        unit = f" ({self.unit})" if self.unit else ""
+        beside = ["mean, no rule decided"] if self.without is not None else []
+        return ["rank", "player", f"mean{unit}", "above the average", *beside]
+
+
+class Standings:
+    """The results in the folder of a tournament.
+
+    Args:
+        path: The folder.
+
+    Attributes:
+        units: The unit of payoffs in each game that has been read.
+
+    Raises:
+        ValueError: It is not the folder of a tournament, or a record cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.about = manifest.read(path)
+        if not is_tournament(self.about):
+            raise ValueError(f"{path} holds no tournament: name the folder of one")
+        self.units: dict[str, str] = {}
+        self.entrants: list[str] = self.about["entrants"]
+        self.opponents: list[str] | None = self.about["opponents"]
+        self.conditions: dict[str, dict[str, str | None]] = self.about["conditions"]
+
+    @cached_property
+    def seats(self) -> pd.DataFrame:
+        """A row per match and seat, with the label of its game, the share of what was attainable, and conditions.
+
+        The share is the seat's gain above no deal as a part of the largest joint gain.
+        """
+        frames = [self._seats(game, self.path / folder) for game, folder in self.about["games"].items()]
+        found = pd.concat(frames, ignore_index=True)
+        if found.empty:
+            raise ValueError(f"{self.path} holds no match yet")
+        levels = {name: found["player"].map(of) for name, of in self.conditions.items()}
+        return found.assign(**levels)
+
+    def _seats(self, game: str, folder: Path) -> pd.DataFrame:
+        frame = to_frame(read_matches(folder)) if folder.is_dir() else pd.DataFrame()
+        if frame.empty:
+            return pd.DataFrame(columns=list(COLUMNS))
+        frame = frame.reindex(columns=list(dict.fromkeys([*frame, "gain_a", "gain_b", "joint", "possible"])))
+        rows = by_seat(frame, ["payoff", "gain"])
+        rows = rows[rows["player"].isin(self.about["players"]) & rows["opponent"].isin(self.about["players"])]
+        possible = rows["possible"].astype(float)
+        share = rows["gain"].astype(float) / possible.where(possible > 0)
+        unit, scale = display_unit(catalog.imported_class(frame["game"].iloc[0]).unit)
+        self.units[game] = unit
+        paid = rows["payoff"].astype(float) / scale
+        return rows.assign(game=game, share=share, payoff=paid)[list(COLUMNS)]
+
+    @cached_property
+    def games(self) -> list[str]:
+        """The labels of the games that were played."""
+        return list(dict.fromkeys(self.seats["game"]))
+
+    def rows(self, game: str) -> pd.DataFrame:
+        """Return the rows of `seats` of a game, draws without a zone of agreement left out."""
+        rows = self.seats[self.seats["game"] == game]
+        return rows[~rows["draw"].isin(_no_zone(rows))]
+
+    @cached_property
+    def tables(self) -> list[Table]:
+        """The ranking by payoff of each game, then that by shares over all, if there are several."""
+        found = [self._table(game, self.units[game], self.rows(game), "payoff") for game in self.games]
+        if len(found) > 1:
+            parts = [self.rows(game) for game in self.games]
+            draws = set.intersection(*(set(part["draw"]) for part in parts))
+            rows = pd.concat(parts)
+            found.append(self._table(OVERALL, "share of what was attainable", rows[rows["draw"].isin(draws)], "share"))
+        return found
+
+    def _table(self, game: str, unit: str, rows: pd.DataFrame, column: str) -> Table:
+        all_rows = self.seats if game == OVERALL else self.seats[self.seats["game"] == game]
+        decided = rows["decided_by_fallback"].eq(True)
+        found, why = self._rank(rows, column)
+        without, _ = self._rank(rows[~decided], column) if decided.any() else (None, "")
+        stopped = all_rows[all_rows["stopped"].notna()]["match"].nunique()
+        no_zone = sum(len(_no_zone(part)) for _, part in all_rows.groupby("game"))
+        counted = no_zone, rows[decided]["match"].nunique(), stopped
+        return Table(game, unit, found, why, without, *counted, is_exact(rows))
+
+    def _rank(self, rows: pd.DataFrame, column: str) -> tuple[Ranking | None, str]:
+        """Rank the entrants who played all of these games; None and the reason if they cannot be ranked."""
+        if is_exact(rows):
+            rows = rows.assign(deterministic=False)  # each draw is then a copy, and all of them say the same
+        games = rows["game"].nunique()
+        per = rows.groupby("player")["game"].nunique()
+        names = [name for name in self.entrants if per.get(name, 0) == games]
+        try:
+            return rank(rows, column, names, self.opponents), ""
+        except ValueError as error:
+            return None, str(error)
+
+    def cross(self, game: str) -> pd.DataFrame:
+        """Return, for each player against each opponent in a game, means over its matches: the payoff, the share of
+        agreements, the joint gain as a share of the possible one, and the number of matches."""
+        rows = drop_copies(with_value(self.rows(game), "payoff"))
+        efficiency = rows["joint"].astype(float) / rows["possible"].astype(float)
+        rows = rows.assign(agreed=rows["agreed"].eq(True).astype(float), joint_share=efficiency)
+        found = rows.groupby(["player", "opponent"])[["payoff", "agreed", "joint_share"]].mean()
+        return found.assign(n=rows.groupby(["player", "opponent"])["match"].nunique()).reset_index()
+
+    def best_replies(self, game: str) -> dict[str, str]:
+        """Return who was paid most against each opponent."""
+        cross = self.cross(game)
+        best = cross.loc[cross.groupby("opponent")["payoff"].idxmax()]
+        return dict(zip(best["opponent"], best["player"], strict=True))
+
+    def head_to_head(self, game: str) -> pd.DataFrame:
+        """Return by how much one of two players was paid more in their own matches, a row per pair, corrected by Holm
+        for the number of pairs."""
+        rows, pairs, found = self.rows(game), [], []
+        for one, two in combinations([*self.about["players"]], 2):
+            own = rows[rows["player"].isin([one, two]) & rows["opponent"].isin([one, two])]
+            try:
+                found.append(contrast(own, one, two, "payoff").estimate)
+                pairs.append((one, two))
+            except NotSharedError:
+                continue
+        return as_frame(["one", "two"], pairs, found)
+
+    def condition_effects(self) -> Iterator[tuple[str, pd.DataFrame]]:
+        """Yield each condition with the differences in the share of what was attainable between its values, within
+        games and players and against the same opponents."""
+        bases = self.about["bases"]
+        rows = self.seats[self.seats["share"].notna()]
+        rows = rows.assign(model=rows["player"].map(bases), own=rows["opponent"].map(bases))
+        rows = rows[rows["model"] != rows["own"]]  # whom only some of the values meet
+        for name in self.conditions:
+            others = [other for other in self.conditions if other != name]
+            try:
+                yield name, contrasts(rows[rows[name].notna()], "share", side=name, by=["game", "model", *others])
+            except ValueError:
+                continue
+
+    def pairings(self) -> pd.DataFrame:
+        """Return a row per pairing of each game: matches planned and played, and how they ended."""
+        rows = self.seats[self.seats["seat"] == "A"]
+        pairs = ["--".join(sorted(pair)) for pair in zip(rows["player"], rows["opponent"], strict=True)]
+        ended = {"agreed": rows["agreed"].eq(True), "stopped": rows["stopped"].notna()}
+        counted = rows.assign(pairing=pairs, played=1, **ended, decided=rows["decided_by_fallback"].eq(True))
+        counts = counted.groupby(["game", "pairing"])[["played", "agreed", "stopped", "decided"]].sum()
+        planned = {
+            (game, "--".join(sorted((plan["a"], plan["b"])))): plan["n"]
+            for game, folder in self.about["games"].items()
+            for file in sorted((self.path / folder).glob(f"*/{manifest.FILE}"))
+            for plan in [manifest.read(file.parent)["plan"]]
+        }
+        found = counts.reindex(pd.MultiIndex.from_tuples(planned, names=["game", "pairing"]), fill_value=0)
+        return found.assign(planned=list(planned.values())).reset_index()
+
+    def lines(self) -> Iterator[str]:
+        """Yield the rankings as lines for a terminal."""
+        for table in self.tables:
+            yield f"{table.game}: {table.counts()}"
+            if table.ranking is not None:
+                yield from align([table.heads, *table.rows()])
+            yield ""
+
+
+def is_tournament(fields: Mapping[str, Any]) -> bool:
+    """Return True for the manifest of a tournament."""
+    return "entrants" in fields
+
+
+def align(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield rows of texts as lines in columns, words on the left and numbers on the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (
+            text.ljust(width) if at < 2 else text.rjust(width)
+            for at, (text, width) in enumerate(zip(row, widths, strict=True))
+        )
+        yield f"  {'  '.join(cells)}".rstrip()
+
+
+def _no_zone(rows: pd.DataFrame) -> list[str]:
+    """Return the draws of a game on which no agreement is better for both than none."""
+    possible = rows.groupby("draw")["possible"].max()
+    return list(possible[possible <= 0].index)

@@ -1,0 +1,83 @@
+"""`negolab tournament`: many players, one or several games, and their ranking."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Annotated, Any
+
+import msgspec
+import typer
+
+from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, with_flags
+from negolab.cli.options import Preset, Set, parameter_changes
+from negolab.cli.play import RUNS, escape_control
+from negolab.scenarios import SUFFIX
+from negolab.tournaments.plan import Design, TournamentPlan, read_plan
+from negolab.tournaments.tournament import open_tournament
+
+app = typer.Typer(rich_markup_mode=None)
+
+
+@app.command()
+@with_flags
+def tournament(
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan, plan.toml; or a game, with --players.")],
+    *,
+    players: Annotated[
+        str | None, typer.Option(metavar="A,B,...", help="Players of a tournament without a plan: linear,time:beta=0.3")
+    ] = None,
+    n: Annotated[int | None, typer.Option(help="Draws of chance (default: the plan's, or 50).", min=1)] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed of the draws (default: the plan's, or 0).")] = None,
+    preset: Preset = None,
+    set_: Set = None,
+    out: Annotated[
+        Path | None, typer.Option(help="The tournament's folder (default: data/runs/ and the name of plan or game).")
+    ] = None,
+    flags: RunFlags,
+) -> None:
+    """Let players meet each other on the same draws, and rank them. Run it again to go on where it stopped.
+
+    Writing a plan: negolab new tournament."""
+    file = Path(plan)
+    is_plan = file.suffix == SUFFIX
+    if is_plan and (players or preset or set_):
+        raise ValueError(f"{plan} names players and games: leave out --players, --preset and --set")
+    if not is_plan and not players:
+        raise ValueError(f"{plan} is a game: name its players, --players A,B,..., or a plan that ends in {SUFFIX}")
+    if is_plan:
+        read, where = read_plan(file), f"{plan}: "
+    else:
+        named = {player: player for player in split_players(players or "")}
+        game: dict[str, Any] = {"game": plan, **({"preset": preset} if preset else {}), **parameter_changes(set_ or [])}
+        read, where = TournamentPlan(players=named, games={file.stem: game}), ""
+    changed = {name: value for name, value in (("draws", n), ("seed", seed)) if value is not None}
+    design: Design = msgspec.structs.replace(read.design, **changed)
+    spent = {"usd": read.budget.usd, "tokens": read.budget.tokens}
+    configuration = flags.configuration
+    unset = {name: value for name, value in spent.items() if getattr(configuration, name) is None}
+    opened = open_tournament(
+        msgspec.structs.replace(read, design=design),
+        file.parent if is_plan else Path(),
+        out or RUNS / file.stem,
+        msgspec.structs.replace(configuration, **unset),
+        flags.options,
+        where=where,
+    )
+    if flags.estimate:
+        print_estimate(opened.run, flags)
+        return
+    failure = play_run(opened.run, flags.on_stop)
+    if opened.progress.over:
+        print(escape_control("\n".join(opened.standings().lines())))
+    print(opened.folder)
+    end_run(opened.run, failure)
+
+
+def split_players(text: str) -> list[str]:
+    """Split players at commas: a part such as `kappa=0.1` is a parameter of the player before it.
+
+    >>> split_players("linear,time:beta=0.3,kappa=0.1,llm:gpt-5-mini,temperature=0.7")
+    ['linear', 'time:beta=0.3,kappa=0.1', 'llm:gpt-5-mini,temperature=0.7']
+    """
+    return [part.strip() for part in re.split(r",(?!\s*[\w.]+=)", text) if part.strip()]

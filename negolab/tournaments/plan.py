@@ -1,0 +1,256 @@
+"""Plans of tournaments: TOML files that name players, conditions, games and the design."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import combinations, combinations_with_replacement, product
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from negolab import catalog, user_code
+from negolab._internal.files import read_text
+from negolab._internal.validation import Count, Positive, TomlTable, convert_table, parse_toml, suggest
+from negolab.catalog import AnyGame
+from negolab.game import SEATS
+from negolab.players.code import parse_reference
+from negolab.players.factory import PlayerFactory
+from negolab.players.lookup import PlayerSpec, parse_model_name, resolve
+from negolab.protocols import MODEL_PREFIX
+from negolab.runs.batch import Part
+from negolab.runs.plan import make_plan
+from negolab.scenarios import SUFFIX
+
+
+class Design(TomlTable, frozen=True, kw_only=True):
+    """The matches of each pairing.
+
+    Attributes:
+        draws: Draws of chance, the same for all pairings of a game.
+        seats: "both", or the seat of the entrants where `opponents` is a list.
+        repeats: Matches on each draw in the same seats, where a model plays.
+        opponents: "others", "all" (the others and oneself), or the labels of players that all others meet.
+        seed: Seed of the draws.
+    """
+
+    draws: Count = 50
+    seats: Literal["both", "A", "B"] = "both"
+    repeats: Count = 1
+    opponents: Literal["others", "all"] | tuple[str, ...] = "others"
+    seed: int = 0
+
+
+class Spending(TomlTable, frozen=True, kw_only=True):
+    """What the models of a tournament may cost in all: US dollars, tokens."""
+
+    usd: Positive | None = None
+    tokens: Count | None = None
+
+
+class Entrant(NamedTuple):
+    """A player under one combination of conditions.
+
+    Attributes:
+        label: Its name in records and tables.
+        base: The label of the player in the plan.
+        player: The player.
+        settings: What it is set to.
+        levels: Its value of each condition; none of a player that is no model.
+    """
+
+    label: str
+    base: str
+    player: PlayerSpec
+    settings: Mapping[str, Any]
+    levels: Mapping[str, str]
+
+
+class TournamentPlan(TomlTable, frozen=True, kw_only=True):
+    """A plan as in its file.
+
+    Attributes:
+        players: A player by label: a name, or a table of `player` and its settings.
+        conditions: By name, settings of models by value; they are crossed with the players that are models.
+        games: A game by label: a name, or a table of `game`, `preset` or `scenario`, parameters, and `players`, the
+            labels of those who play it (default: all).
+        design: The matches of each pairing.
+        budget: What models may cost.
+
+    Raises:
+        ValueError: The parts contradict each other.
+    """
+
+    players: dict[str, Any] = {}
+    games: dict[str, Any] = {}
+    conditions: dict[str, dict[str, Any]] = {}
+    design: Design = Design()
+    budget: Spending = Spending()
+
+    def __post_init__(self) -> None:
+        for section, key, entries in (("players", "player", self.players), ("games", "game", self.games)):
+            if not entries:
+                raise ValueError(f"{section}: none is named: write NAME = ... below [{section}]")
+            for label, given in entries.items():
+                if isinstance(given, dict) and key not in given:
+                    raise ValueError(f"{section}: {label}: {key} is missing: write {key} = ...")
+        for name, levels in self.conditions.items():
+            if not levels or not all(isinstance(level, dict) for level in levels.values()):
+                raise ValueError(f"conditions: {name}: its values are tables: write NAME = {{...}}")
+        entrants = self.entrants()
+        for name in ("player", "opponent", "game", "match", "draw", "seat"):
+            if name in self.conditions:
+                raise ValueError(f"conditions: {name} is a column of every table: choose another name")
+        if self.conditions and not any(entrant.levels for entrant in entrants):
+            raise ValueError(f"conditions: no player is a model, {MODEL_PREFIX}MODEL: leave them out")
+        listed = isinstance(self.design.opponents, tuple)
+        if self.design.seats != "both" and not listed:
+            raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...], whom the others meet")
+        named = [] if isinstance(self.design.opponents, str) else [*self.design.opponents]
+        for given in self.games.values():
+            named += given.get("players", ()) if isinstance(given, dict) else ()
+        known = {name for entrant in entrants for name in (entrant.label, entrant.base)}
+        if unknown := next((name for name in named if name not in known), None):
+            raise ValueError(f"no player is called {unknown!r}: {suggest(unknown, sorted(known))}")
+        if next(self.pairs(entrants), None) is None:
+            raise ValueError("players: nobody meets anybody: name two or more")
+
+    def entrants(self) -> list[Entrant]:
+        """Return the players, models under each combination of conditions."""
+        found = []
+        for base, given in self.players.items():
+            settings = dict(given) if isinstance(given, dict) else {"player": given}
+            player = settings.pop("player")
+            is_model = isinstance(player, str) and player.startswith(MODEL_PREFIX)
+            for levels in product(*self.conditions.values()) if is_model else [()]:
+                chosen = dict(zip(self.conditions, levels, strict=False))
+                changes = [self.conditions[name][level] for name, level in chosen.items()]
+                whole = {name: value for change in (settings, *changes) for name, value in change.items()}
+                found.append(Entrant("+".join((base, *levels)), base, player, whole, chosen))
+        return found
+
+    def pairs(self, entrants: list[Entrant]) -> Iterator[tuple[Entrant, Entrant]]:
+        """Yield who meets whom: the first sits at A first, or at A alone."""
+        if isinstance(self.design.opponents, str):
+            together = combinations_with_replacement if self.design.opponents == "all" else combinations
+            yield from together(entrants, 2)
+            return
+        own, theirs = self.sides(entrants)
+        for one, other in product(own, theirs):
+            yield (other, one) if self.design.seats == "B" else (one, other)
+
+    def sides(self, entrants: list[Entrant]) -> tuple[list[Entrant], list[Entrant]]:
+        """Part the players into those who are compared and their opponents; all are both without a list of those."""
+        named = self.design.opponents
+        if isinstance(named, str):
+            return entrants, entrants
+        theirs = [entrant for entrant in entrants if {entrant.label, entrant.base} & set(named)]
+        return [entrant for entrant in entrants if entrant not in theirs], theirs
+
+    def about(self) -> dict[str, Any]:
+        """Return what the manifest says about the tournament."""
+        entrants = self.entrants()
+        own, theirs = self.sides(entrants)
+        return {
+            "plan": {"n": self.design.draws, "seed": self.design.seed, "repeats": self.design.repeats},
+            "players": {entrant.label: {"player": str(entrant.player)} for entrant in entrants},
+            "games": {name: _safe(name) for name in self.games},
+            "entrants": [entrant.label for entrant in own],
+            "opponents": None if own == theirs else [entrant.label for entrant in theirs],
+            "bases": {entrant.label: entrant.base for entrant in entrants},
+            "conditions": {name: {each.label: each.levels.get(name) for each in entrants} for name in self.conditions},
+        }
+
+
+def read_plan(path: Path) -> TournamentPlan:
+    """Read a plan; ValueError names the file, the place in it and what to do."""
+    text = read_text(path)
+    try:
+        return convert_table(parse_toml(text, TournamentPlan), TournamentPlan)
+    except ValueError as error:
+        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
+
+
+def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
+    """Return the matchups of a plan, game by game, each with a folder of its own below `out`.
+
+    Args:
+        plan: The plan.
+        folder: The folder that paths in the plan are relative to.
+        out: The folder of the tournament.
+
+    Raises:
+        ValueError: A game does not exist; or players cannot play a game, all of which are named.
+    """
+    parts: list[Part] = []
+    faults: list[str] = []
+    for name, given in plan.games.items():
+        game, only = _load_game(name, given, folder)
+        entrants = [each for each in plan.entrants() if only is None or {each.label, each.base} & set(only)]
+        factories: dict[str, PlayerFactory] = {}
+        for entrant in entrants:
+            try:
+                factories[entrant.label] = _resolve(entrant, game, folder)
+            except ValueError as error:
+                faults.append(f"{name}: {entrant.label} cannot play it: {error}")
+        for one, two in plan.pairs(entrants):
+            if one.label in factories and two.label in factories:
+                try:
+                    parts.append(_part(plan, game, (factories[one.label], factories[two.label]), out / _safe(name)))
+                except ValueError as error:
+                    faults.append(f"{name}: {one.label} cannot meet {two.label}: {error}")
+    if faults:
+        text = "; ".join(fault.rstrip(".") for fault in faults)
+        raise ValueError(f"games: {text}. Leave them out, or name who plays with players = [...] in the game")
+    if twice := next((part for part in parts if [each.folder for each in parts].count(part.folder) > 1), None):
+        raise ValueError(f"two pairings would be kept in {twice.folder}: choose other labels")
+    return parts
+
+
+def _load_game(name: str, given: Any, folder: Path) -> tuple[AnyGame, list[str] | None]:
+    """Load a game of the plan; return it with the labels of those who play it (None: all)."""
+    params = dict(given) if isinstance(given, dict) else {"game": given}
+    only = params.pop("players", None)
+    for key in ("preset", "scenario"):
+        if str(params.get(key, "")).endswith(SUFFIX) and (folder / params[key]).is_file():
+            params[key] = str(folder / params[key])
+    game = params.pop("game")
+    try:
+        return catalog.load(user_code.beside(game, folder) if isinstance(game, str) else game, **params), only
+    except ValueError as error:
+        raise ValueError(f"games: {name}: {error}") from error
+
+
+def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:
+    """Find a player, with its label as its name."""
+    player, settings = entrant.player, dict(entrant.settings)
+    if isinstance(player, str) and player.startswith(MODEL_PREFIX):
+        settings = {**parse_model_name(player), **settings}
+        player = f"{MODEL_PREFIX}{settings.pop('model')}"
+        if "persona" in settings:
+            settings["persona"] = str(folder / Path(settings["persona"]).expanduser())
+    elif isinstance(player, str):
+        # A text with all settings, by which another process finds the same player.
+        if (reference := parse_reference(player)) is not None:
+            player = str(reference.beside(folder))
+        for key, value in settings.items():
+            player += f"{',' if ':' in player else ':'}{key}={value if isinstance(value, str) else json.dumps(value)}"
+        settings = {}
+    found = resolve(player, game, **settings)
+    called = "" if found.is_model or found.name == entrant.label else found.name
+    return replace(found, name=entrant.label, called=called)
+
+
+def _part(plan: TournamentPlan, game: AnyGame, players: tuple[PlayerFactory, PlayerFactory], folder: Path) -> Part:
+    one, two = players
+    design, swap = plan.design, plan.design.seats == "both" and one is not two
+    repeats = design.repeats if one.is_model or two.is_model else 1
+    n = design.draws * repeats * (len(SEATS) if swap else 1)
+    made = make_plan(game, one, two, n=n, seed=design.seed, swap=swap, repeats=repeats)
+    return Part(game, made, folder / f"{_safe(one.name)}--{_safe(two.name)}", players)
+
+
+def _safe(label: str) -> str:
+    """Return a label as a part of a folder's name."""
+    return re.sub(r"[^\w.+=-]", "-", label)[:80].lstrip(".") or "-"

@@ -1,0 +1,218 @@
+"""Tournaments: shared draws, stops in balance, resumption, and rankings that are those of the exported seats."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from negolab_widgets import display
+
+import negolab as nl
+from negolab.analysis import tables
+from negolab.analysis.ranking import rank
+from negolab.analysis.standings import OVERALL, Standings
+from negolab.ledger import paid
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.record import Record
+from negolab.runs.batch import read_arguments
+from negolab.tournaments.plan import Design, TournamentPlan
+from negolab.tournaments.tournament import Tournament, open_tournament
+from tests.support.command import NEGOLAB, negolab
+from tests.support.service_forms import INPUT, OUTPUT
+from tests.support.services import RunningServices, running_services
+
+PLAYERS = ["linear", "boulware", "conceder", "random-legal"]
+PRICE = {"game": "bargaining", "preset": "exact", "buyer_values": [5000, 6000], "seller_costs": [3000, 4000]}
+GAMES = {"price": PRICE, "camp": {"game": "agenda", "scenario": "casino"}}
+
+
+@pytest.fixture(scope="module")
+def services() -> Iterator[RunningServices]:
+    with running_services() as found:
+        yield found
+
+
+def opened(out: Path, draws: int = 12, **options: Any) -> Tournament:
+    plan = TournamentPlan(players={name: name for name in PLAYERS}, games=GAMES, design=Design(draws=draws))
+    return open_tournament(plan, Path(), out, *read_arguments(**options))
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tournament that was not disturbed."""
+    out = tmp_path_factory.mktemp("whole") / "out"
+    asyncio.run(opened(out).run.play())
+    return out
+
+
+def words(records: list[Record]) -> dict[str, Any]:
+    return {record.id: (record.header.players, record.events[1:]) for record in records}
+
+
+def draws_of(out: Path) -> dict[str, Counter[int | None]]:
+    """How often each pairing played each draw."""
+    found: defaultdict[str, Counter[int | None]] = defaultdict(Counter)
+    for file in out.rglob("records.jsonl"):
+        found[str(file.parent.relative_to(out))].update(record.header.seed for record in nl.read(file))
+    return found
+
+
+def test_all_pairings_play_the_same_draws_each_from_both_seats(whole: Path) -> None:
+    counts = list(draws_of(whole).values())
+    assert len(counts) == 12 and all(each == counts[0] for each in counts)
+    assert len(counts[0]) == 12 and set(counts[0].values()) == {2}
+
+
+def test_the_ranking_is_that_of_the_exported_seats(whole: Path) -> None:
+    table = Standings(whole).tables[0]
+    rows = tables.seats(whole / "price")
+    found = rank(rows.assign(payoff=rows["payoff"] / 100), "payoff", PLAYERS)
+    assert table.ranking is not None and found.draws == table.ranking.draws == 12
+    assert found.mean == pytest.approx(table.ranking.mean) and found.half == pytest.approx(table.ranking.half)
+    assert found.ranks == table.ranking.ranks
+
+
+def test_draws_without_a_zone_of_agreement_are_left_out_and_counted(whole: Path) -> None:
+    found = Standings(whole)
+    first = found.seats["draw"].iloc[0]
+    none = (found.seats["draw"] == first) & (found.seats["game"] == "price")
+    found.__dict__["seats"] = found.seats.assign(possible=found.seats["possible"].mask(none, 0))
+    price, camp, over = found.tables
+    assert price.ranking is not None and camp.ranking is not None and over.ranking is not None
+    assert (price.ranking.draws, camp.ranking.draws, over.ranking.draws) == (11, 12, 11)
+    assert (price.no_zone, camp.no_zone, over.no_zone) == (1, 0, 1) and "1 draws without a zone" in price.counts()
+
+
+def test_over_games_counts_the_share_of_what_was_attainable(whole: Path) -> None:
+    found = Standings(whole)
+    assert [table.game for table in found.tables] == ["price", "camp", OVERALL]
+    rows = found.seats[found.seats["possible"] > 0]
+    assert (rows["share"] * rows["possible"]).tolist() == pytest.approx(rows["gain"].tolist())
+    assert found.tables[2].ranking is not None and found.tables[2].ranking.draws == 12
+
+
+def test_a_game_that_draws_nothing_is_ranked_exactly(tmp_path: Path) -> None:
+    found = nl.tournament("bargaining", ["linear", "boulware"], out=tmp_path / "out", design={"draws": 10})
+    (table,) = found.standings().tables
+    assert table.exact and table.order == ["boulware", "linear"]
+    assert table.ranking is not None and table.ranking.ranks == {"linear": (2, 2), "boulware": (1, 1)}
+
+
+def test_a_stopped_tournament_is_balanced_and_resumed_it_equals_an_undisturbed_one(tmp_path: Path, whole: Path) -> None:
+    out = tmp_path / "out"
+    for stop in (70, 150):
+        going = opened(out)
+        going.run.watch(lambda now, run=going.run, stop=stop: run.finish() if now.over == stop else None)  # type: ignore[misc]
+        asyncio.run(going.run.play())
+        played = [sum(each.values()) for each in draws_of(out).values()]
+        assert sum(played) == stop and max(played) - min(played) <= 2
+    asyncio.run(opened(out).run.play())
+    assert words(nl.read(out)) == words(nl.read(whole))
+
+
+def test_a_killed_command_goes_on_in_two_processes_and_equals_an_undisturbed_one(tmp_path: Path) -> None:
+    command = ["tournament", "trading", "--players", "random-legal,tit-for-tat,fair-split", "--n", "150"]
+    assert negolab(*command, "--out", str(tmp_path / "whole")).returncode == 0
+    killed = subprocess.Popen([*NEGOLAB, *command, "--out", str(tmp_path / "out")], stderr=subprocess.DEVNULL)
+    while not any(file.stat().st_size for file in (tmp_path / "out").rglob("records.jsonl")):
+        time.sleep(0.01)
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    ran = negolab(*command, "--workers", "2", "--out", str(tmp_path / "out"))
+    assert ran.returncode == 0 and "tit-for-tat" in ran.stdout, ran.stderr
+    assert words(nl.read(tmp_path / "out")) == words(nl.read(tmp_path / "whole"))
+    checked = negolab("check", str(tmp_path / "out"))
+    assert "900 records, all replay" in checked.stdout, checked.stderr
+
+
+MODELS = {
+    "one": {"player": "llm:openai/plain"},
+    "two": {"player": "llm:openai/plain", "temperature": 0.7},
+    "firm": "boulware",
+}
+
+
+def test_a_budget_that_ends_half_way_leaves_balance_and_more_money_ends_it_without_paying_twice(
+    services: RunningServices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
+    conditions = {"prompt": {"plain": {}, "warm": {"top_p": 0.9}}}
+    arguments = {
+        "games": GAMES | {"trade": {"game": "trading", "players": ["one", "two"]}},
+        "players": MODELS,
+        "conditions": conditions,
+        "design": {"draws": 4},
+        "base_url": services.url,
+        "prices": {"openai/plain": f"{INPUT},{OUTPUT}"},
+    }
+    whole = nl.tournament(**arguments, out=tmp_path / "whole")  # type: ignore[arg-type]
+    assert whole.progress.phase == "done" and whole.progress.finished == whole.progress.games
+    cost, dearest = paid(tmp_path / "whole").usd, 0.0
+    monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "another"))
+    out, limit = tmp_path / "out", cost / 2
+    with pytest.raises(RunFailed, match="budget"):
+        nl.tournament(**arguments, out=out, budget=limit)  # type: ignore[arg-type]
+    dearest = max(reply.cost for record in nl.read(out) for event in record.events
+                  if (reply := getattr(event, "reply", None)) and reply.cost)  # fmt: skip
+    assert limit - 2 * dearest <= paid(out).usd <= limit
+    played = [len(each) for each in draws_of(out).values()]
+    assert max(played) - min(played) <= 1 and sum(played) < 4 * len(played)
+    missing = Standings(out).pairings()
+    assert (missing["planned"] - missing["played"]).sum() == whole.progress.games - len(nl.read(out))
+    nl.tournament(**arguments, out=out, budget=2 * cost)  # type: ignore[arg-type]
+    assert {record.id for record in nl.read(out)} == {record.id for record in nl.read(tmp_path / "whole")}
+    assert paid(out).usd == pytest.approx(cost, rel=0.1)
+    asked = negolab("calls", str(out), env={**os.environ, "NEGOLAB_CACHE": str(tmp_path / "another")})
+    assert len(asked.stdout.splitlines()) == paid(out).answers, asked.stderr
+    reported = negolab("report", str(out))
+    assert reported.returncode == 0 and "Condition: prompt" in (out / "report.html").read_text(), reported.stderr
+    effects = dict(Standings(out).condition_effects())
+    assert list(effects["prompt"]["one"]) == ["plain"] and list(effects["prompt"]["two"]) == ["warm"]
+
+
+def test_an_estimate_plays_one_game_of_each_pairing_and_stops(services: RunningServices, tmp_path: Path) -> None:
+    command = ["tournament", "bargaining", "--preset", "range", "--players", "llm:openai/plain,boulware,linear"]
+    more = ["--n", "20", "--base-url", services.url, "--price", f"openai/plain={INPUT},{OUTPUT}", "--no-cache"]
+    ran = negolab(*command, *more, "--estimate", "--out", str(tmp_path / "out"))
+    assert ran.returncode == 0 and "in all 117 games to play, about" in ran.stdout, ran.stderr
+    assert "a strength will be known to about ± $" in ran.stdout and "$" in ran.stdout.splitlines()[-2]
+    assert len(nl.read(tmp_path / "out")) == 3
+    again = negolab(*command, *more, "--estimate", "--out", str(tmp_path / "out"))
+    assert again.stdout == ran.stdout, "its games are counted, not played again"
+
+
+def test_a_batch_is_estimated_by_the_same_pilot(tmp_path: Path) -> None:
+    command = ["batch", "trading", "--a", "random-legal", "--b", "chat", "--n", "100", "--estimate"]
+    ran = negolab(*command, "--out", str(tmp_path / "out"))
+    assert "in all 80 games to play" in ran.stdout and "a mean payoff will be known to about" in ran.stdout, ran.stderr
+
+
+def test_what_holds_another_run_is_refused(tmp_path: Path) -> None:
+    nl.run("bargaining", "linear", "boulware", n=2, out=tmp_path / "out")
+    with pytest.raises(ValueError, match="holds another run, which is no tournament"):
+        opened(tmp_path / "out")
+    asyncio.run(opened(tmp_path / "two", draws=1).run.play())
+    plan = TournamentPlan(players={"linear": "boulware", "boulware": "linear"}, games=GAMES, design=Design(draws=1))
+    with pytest.raises(ValueError, match=r"player of linear \(None then, boulware now\)"):
+        open_tournament(plan, Path(), tmp_path / "two", *read_arguments())
+
+
+def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, tmp_path: Path) -> None:
+    made = negolab("report", str(whole), "--out", str(tmp_path / "report.html"))
+    page = (tmp_path / "report.html").read_text()
+    assert made.returncode == 0 and "<h2>Ranking</h2>" in page and "share of what was attainable" in page, made.stderr
+    assert "Payoff was" not in page, "cents and points have no common mean"
+    card = display.tournament(opened(whole))
+    for shown in (page, card):
+        assert "mean payoff (dollars) of each player against each opponent" in shown
+        assert "Matches of each pairing" in shown and "boulware--linear" in shown and "are missing" not in shown
+        assert "Head to head" in shown and "12 draws" in shown

@@ -1,0 +1,70 @@
+"""The results of a tournament as HTML: rankings, who met whom, what conditions changed, and what was played."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from negolab.analysis.comparisons import comparison_table
+from negolab.analysis.standings import Standings
+from negolab.formatting import format_significant
+from negolab_widgets.html import Markup, details, element, format_value, join, table
+
+METHOD = (
+    "An entrant's mean weighs draws, seats and opponents equally; what stands above the average is centred within the "
+    "draw, with Student's t over draws. Ranks hold for all entrants at once with a confidence of 95% (Mogstad, Romano, "
+    "Shaikh and Wilhelm 2024). Over games, the outcome is a seat's gain as a share of the largest joint gain."
+)
+
+
+def render_rankings(found: Standings) -> Markup:
+    """Render the ranking of each game, and that over all."""
+    parts = []
+    for ranking in found.tables:
+        shown = table(ranking.heads, ranking.rows(), f"Ranking: {ranking.game}") if ranking.ranking else ""
+        parts += [element("h3", ranking.game), element("p", ranking.counts(), cls="soft"), shown]
+    return join([*parts, element("p", METHOD, cls="soft")])
+
+
+def render_details(found: Standings) -> Markup:
+    """Render the cross table and the pairs of each game, the effects of conditions, and the matches of each pairing."""
+    return join(_details(found))
+
+
+def _details(found: Standings) -> Iterator[Markup]:
+    for game in found.games:
+        unit = f" ({found.units[game]})" if found.units[game] else ""
+        yield element("h3", f"{game}: mean payoff{unit} of each player against each opponent")
+        yield _cross(found, game)
+        best = ", ".join(f"{who} against {whom}" for whom, who in found.best_replies(game).items())
+        yield element("p", f"Below: agreements, joint gain as a share of the possible one, matches. Paid most: {best}.")
+        pairs = comparison_table(found.head_to_head(game), f"one less two{unit}")
+        rows = [list(map(format_value, row)) for row in pairs.values]
+        yield details("Head to head, corrected for the number of pairs", table(list(pairs), rows, f"Pairs: {game}"))
+    for name, effects in found.condition_effects():
+        shown = comparison_table(effects, "one less two (share of what was attainable)")
+        yield element("h3", f"Condition: {name}")
+        yield table(list(shown), [list(map(format_value, row)) for row in shown.values], f"Condition: {name}")
+    pairings = found.pairings()
+    missing = int((pairings["planned"] - pairings["played"]).sum())
+    yield element("h3", f"Matches of each pairing{f': {missing:,} are missing' if missing else ''}")
+    yield table(list(pairings), [list(map(format_value, row)) for row in pairings.values], "Pairings")
+
+
+def _cross(found: Standings, game: str) -> Markup:
+    """Render a table of entrants against opponents: mean payoffs over agreements and joint shares."""
+    cross = found.cross(game).set_index(["player", "opponent"])
+    players, against = (
+        [name for name in found.about["players"] if name in cross.index.get_level_values(side)]
+        for side in ("player", "opponent")
+    )
+    rows = []
+    for player in players:
+        cells: list[object] = [player]
+        for opponent in against:
+            met = cross.loc[(player, opponent)] if (player, opponent) in cross.index else None
+            joint = "" if met is None or met.joint_share != met.joint_share else f", {met.joint_share:.0%} joint"
+            said = "" if met is None else f" {met.agreed:.0%} agreed{joint}, n = {met.n:.0f}"
+            number = "" if met is None else format_significant(met.payoff)
+            cells.append(join([element("b", number), element("span", said, cls="soft")]))
+        rows.append(cells)
+    return table(["player", *against], rows, f"Payoffs against each opponent: {game}")
