@@ -97,7 +97,7 @@ def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any
     Raises:
         ValueError: The record cannot be replayed.
     """
-    general = _tried("the general measures", GENERAL, lambda: _general_measures(record), failed)
+    general = _tried("the general measures", GENERAL, lambda: general_measures(record), failed)
     return {**general, **_game_measures(record, failed)}
 
 
@@ -114,7 +114,8 @@ def _tried(
         return dict.fromkeys(names)
 
 
-def _general_measures(record: Record) -> dict[str, Any]:
+def general_measures(record: Record) -> dict[str, Any]:
+    """Return the measures of a match that every game has, by name."""
     own, made = gains(record), proposals(record)
     joint, possible = surplus(record, own)
     start = _start(record)

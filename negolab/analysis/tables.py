@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -30,9 +30,10 @@ from negolab.analysis.columns import (
     write_table,
 )
 from negolab.analysis.observations import MatchRow
-from negolab.analysis.replies import agreeing_reply, iter_replies, reply_positions
+from negolab.analysis.replies import agreeing_reply, forfeiting_seat, iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
-from negolab.analysis.table_columns import MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS
+from negolab.analysis.summary import KINDS
+from negolab.analysis.table_columns import COUNTED, MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formats import open_source
 from negolab.formatting import format_model
@@ -78,7 +79,8 @@ def matches(source: Source) -> pd.DataFrame:
 
 
 def seats(source: Source) -> pd.DataFrame:
-    """Return one row per match and seat: role, player, own value, payoff, gain and first offer; each is replayed.
+    """Return one row per match and seat: role, player, own value, payoff, gain, first offer, faults and a model's cost;
+    each is replayed.
 
     Args:
         source: Records, or a path to them.
@@ -309,38 +311,69 @@ def has_agreed(row: Row) -> bool | None:
 
 
 def _seats(record: Record) -> Iterator[Row]:
-    return seat_rows(record, measured.measure_match(record))
+    return seat_rows(record, measured.general_measures(record))
 
 
 def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
     """Yield the columns `SEAT_COLUMNS` of both seats of a match from its measures, which may be none."""
-    row, header = matched(record), record.header
+    row, header, lost = matched(record), record.header, forfeiting_seat(record)
+    notes, names = header.notes.get("models", {}), {seat: header.players.get(seat) for seat in SEATS}
+    labels = {seat: notes.get(seat, {}).get("label") or name for seat, name in names.items()}
     terms: dict[Seat, Mapping[str, Any]] = {}
     for made in proposals_of(record) if found else ():
         terms.setdefault(made.seat, made.terms)
+    whole = {
+        **{name: row[name] for name in _OF_MATCH},
+        **{name: found.get(name) for name in ("joint", "possible")},
+        "agreed": has_agreed(row),
+        "has_fallback": bool(row["fallbacks_a"] or row["fallbacks_b"]),
+        "started": datetime.fromisoformat(header.created).timestamp() if header.created else None,
+        "version": header.negolab or None,
+    }
     for seat in SEATS:
-        at = f"_{seat.lower()}"
-        first = terms.get(seat, {})
-        names = {each: header.players.get(each) for each in SEATS}
-        labels = {each: header.notes.get("models", {}).get(each, {}).get("label") or names[each] for each in SEATS}
+        at, first = f"_{seat.lower()}", terms.get(seat, {})
         yield {
-            **{name: row[name] for name in ("match", "draw", "deterministic", "chance", "stopped")},
-            "decided_by_fallback": row["decided_by_fallback"],
+            **whole,
             "seat": seat,
             "role": record.game.role(seat),
             "player": names[seat],
             "label": labels[seat],
             "opponent": names[other(seat)],
             "opponent_label": labels[other(seat)],
-            "own_value": row.get(f"own_value{at}"),
-            "payoff": row[f"payoff{at}"],
-            **{name: found.get(f"{name}{at}") for name in ("gain", "surplus_share")},
+            **{name: row.get(f"{name}{at}") for name in _OF_SEAT},
+            **{name: found.get(f"{name}{at}") for name in ("gain", "surplus_share", *_FAULTS)},
             "first_offer": first.get("price_cents", plain(first.get("package"))),
             "first_offer_payoff": found.get(f"first_offer{at}"),
-            "agreed": has_agreed(row),
-            "started": datetime.fromisoformat(header.created).timestamp() if header.created else None,
-            "version": header.negolab or None,
+            "lost_by": lost[1] if lost and lost[0] == seat else None,
+            **_taken(record, seat),
         }
+
+
+_OF_MATCH = (
+    *("match", "game", "preset", "deal", "draw", "deterministic", "chance"),
+    *("end", "stopped", "decided_by_fallback"),
+)
+_OF_SEAT = ("own_value", "payoff", "replies", "forfeits", "moves", "fallbacks")
+_FAULTS = tuple(f"{kind}_faults" for kind in KINDS)
+
+
+def _taken(record: Record, seat: Seat) -> Row:
+    """Return what the answers of a seat's model took; of each, None where one of the answers does not tell."""
+    replies = [reply for event, reply, _ in iter_replies(record) if event.seat == seat and reply is not None]
+    answers = [reply for reply in replies if reply.via == "model"]
+    usages = [reply.usage or {} for reply in answers]
+    return {
+        "answers": len(answers),
+        **{f"tokens_{name}": _sum([usage.get(name) for usage in usages]) for name in COUNTED},
+        "cost": _sum([reply.cost for reply in answers]),
+        "seconds": _sum([usage.get("latency") for usage in usages]),
+    }
+
+
+def _sum(numbers: Sequence[float | None]) -> float | None:
+    """Sum the numbers; None if there are none or one of them is unknown."""
+    known = [number for number in numbers if number is not None]
+    return float(sum(known)) if numbers and len(known) == len(numbers) else None
 
 
 def seat_row(row: MatchRow, seat: Seat) -> Row:
