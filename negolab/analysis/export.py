@@ -40,7 +40,7 @@ from negolab.analysis.table_columns import FORMULAS, MATCH, MATCHES, SEAT_COLUMN
 from negolab.analysis.tables import TABLES, seat_rows
 from negolab.catalog import AnyGame, game_id
 from negolab.formats import RecordSource
-from negolab.record import Record
+from negolab.record import Record, kept_for_last
 from negolab.user_code import describe_failure
 
 log = logging.getLogger("negolab.analysis")
@@ -181,7 +181,7 @@ def _match_tables(
     keys, record, replays = exported
     join = {column.name: keys.get(column.name) for column in source.join}
     found = measures.measure_match(record, failed) if replays else {}
-    parameters = _parameters(record)
+    parameters = _parameters(record.header.params)
     beside: dict[str, Row] = {"matches": {**keys, **parameters}, "seats": keys}
     own: dict[str, Columns] = {"seats": source.keys}
     for name, (columns, rows) in TABLES.items():
@@ -208,9 +208,10 @@ def _match_columns(source: Tables, game: AnyGame, parameters: Iterable[str]) -> 
     return [*source.join, *MATCHES, *source.keys, *(_parameter_column(name, game) for name in parameters)]
 
 
-def _parameters(record: Record) -> Row:
-    """Return the parameters of the match's game, each a value of one column; lists and tables are JSON text."""
-    return {f"{GAME_PREFIX}{name}": cells.column_value(value) for name, value in record.header.params.items()}
+@kept_for_last
+def _parameters(params: dict[str, Any]) -> Row:
+    """Return the parameters of a game, each a value of one column; lists and tables are JSON text."""
+    return {f"{GAME_PREFIX}{name}": cells.column_value(value) for name, value in params.items()}
 
 
 def _parameter_column(column: str, game: AnyGame) -> Column:
