@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Callable, Coroutine, Generator, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, contextmanager
+from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import Any, get_args
@@ -17,6 +18,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab._internal.validation import Count, Positive, Share, check_fields
+from negolab._internal.workers import WorkerPool, WorkersFailed, count_workers
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
@@ -37,7 +39,7 @@ from negolab.runs.preflight import ask_once, tell_longest_prompt
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
 from negolab.runs.timer import MatchTimers
-from negolab.runs.workers import Played, WorkerPool, count_workers, make_setup, why_one_process
+from negolab.runs.workers import AUTOMATIC_FROM, Played, load_games, make_setup, why_one_process
 from negolab.store import MAX_LINE, REDRAW, STOPPED, Store, iter_records
 
 GC_THRESHOLD = 20_000
@@ -294,7 +296,7 @@ class Run:
         """Play games without models, in worker processes where that is faster."""
         games = self.plan.n - len(self._stored)
         why_not = why_one_process(self.game, self.plan, self.players)
-        workers = count_workers(self._processes, games, why_not)
+        workers = 1 if why_not else count_workers(self._processes, games, AUTOMATIC_FROM)
         if why_not and self._processes is not None and self._processes > 1:
             self.set_message(f"one process plays: {why_not}")
         with relaxed_gc():
@@ -320,7 +322,7 @@ class Run:
 
         setup = make_setup(self.game, self.plan, self.players, self.folder, self._timers.seconds)
         pool = WorkerPool(
-            setup,
+            partial(load_games, setup),
             missing,
             games,
             workers,
@@ -328,10 +330,13 @@ class Run:
             fail=self._fail_unplayed,
             may_begin=may_begin,
             notify=self.set_message,
+            what="games",
         )
-        self._workers = [asyncio.create_task(pool.play())]
+        self._workers = [asyncio.create_task(pool.work())]
         try:
             await self._workers[0]
+        except WorkersFailed as error:
+            raise RunFailed(str(error)) from None
         except asyncio.CancelledError:
             if not self._is_cancelled:
                 raise
@@ -339,11 +344,11 @@ class Run:
             self._workers[0].cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    def _keep_played(self, played: Played) -> None:
+    def _keep_played(self, pairings: Sequence[Pairing], games: Sequence[Played]) -> None:
         """Store and count games that a worker has played."""
-        self._store.append_lines(played.lines)
+        self._store.append_lines(b"".join(line for *_, line in games))
         try:
-            for stopped, reason in played.stopped:
+            for stopped, reason, _line in games:
                 self._count.add(stopped, reason)
         finally:
             self._changed()
