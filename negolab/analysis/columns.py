@@ -131,6 +131,13 @@ def unified_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
     return pa.schema(list(kinds.items()))
 
 
+def unify(tables: Iterable[pa.Table]) -> pa.Table:
+    """Concatenate tables whose columns differ; a column is empty where a table lacks it."""
+    parts = list(tables)
+    schema = unified_schema([part.schema for part in parts])
+    return pa.concat_tables([schema.empty_table(), *(conform(part, schema) for part in parts)])
+
+
 def _common_type(one: pa.DataType, two: pa.DataType) -> pa.DataType:
     if one == two:
         return one
@@ -191,19 +198,24 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         write_csv([frame], path)
 
 
-def write_csv(frames: Iterable[pd.DataFrame], path: Path) -> None:
-    """Write frames with the same columns to one CSV file.
+def write_csv(frames: Iterable[pd.DataFrame], path: Path, *, names: bool = True) -> None:
+    """Write frames with the same columns to one CSV file, with their names in the first row.
 
     A leading apostrophe keeps text that begins like a formula from being evaluated, also in the names of columns;
     numbers are unchanged.
     """
     with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         for at, frame in enumerate(frames):
-            safe = frame.rename(columns=_escape_formulas)
-            for name in safe.select_dtypes(["string", "object", "category"]):
-                safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
             # RFC 4180 line ends: with these, pandas also quotes a lone carriage return, which would end the row.
-            safe.to_csv(file, index=False, header=at == 0, lineterminator="\r\n")
+            escape_formulas(frame).to_csv(file, index=False, header=names and at == 0, lineterminator="\r\n")
+
+
+def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of which a spreadsheet evaluates nothing."""
+    safe = frame.rename(columns=_escape_formulas)
+    for name in safe.select_dtypes(["string", "object", "category"]):
+        safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
+    return safe
 
 
 def _escape_formulas(cell: Any) -> Any:

@@ -9,6 +9,7 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -27,15 +28,17 @@ from negolab.analysis.columns import (
     inferred,
     to_frame,
     typed_frame,
+    unify,
     write_table,
 )
 from negolab.analysis.observations import MatchRow
+from negolab.analysis.parts import work_on
 from negolab.analysis.replies import agreeing_reply, forfeiting_seat, iter_replies, reply_positions
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.analysis.summary import KINDS
 from negolab.analysis.table_columns import COUNTED, MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS
 from negolab.events import Ended, Forfeited, Rejected, Replied
-from negolab.formats import open_source
+from negolab.formats import Part, open_source
 from negolab.formatting import format_model
 from negolab.game import SEATS, Invalid, Reply, Seat, other
 from negolab.ledger import TOKENS
@@ -217,16 +220,34 @@ def measures(source: Source) -> pd.DataFrame:
         ValueError: A line is not a record, or a record cannot be replayed.
     """
     names = ["match", "cell"] if _is_sweep(source) else ["match"]
+    found, parts = list[pa.Table](), _parts(source)
+    if parts is None:
+        found.append(_measured(records(source)))
+    else:
+        work_on([partial(_measure_part, part) for part in parts], found.append, "measures", parts)
+    table = to_frame(unify(found))
+    return table.reindex(columns=[*names, *table.columns.drop(["match", "cell"], errors="ignore")])
+
+
+def _parts(source: Source) -> list[Part] | None:
+    """Return the parts of a source that is a path; None where there are none."""
+    return open_source(os.fspath(source)).parts() if isinstance(source, str | os.PathLike) else None
+
+
+def _measure_part(part: Part) -> pa.Table:
+    return _measured((entry.cell, entry.record) for entry in part.entries())
+
+
+def _measured(found: Iterable[tuple[str | None, Record]]) -> pa.Table:
     # By columns: a dict for each of 100,000 rows takes several times the memory.
     columns: dict[str, list[Any]] = {}
-    for before, (cell, record) in enumerate(records(source)):
+    for before, (cell, record) in enumerate(found):
         for name, value in {"match": record.id, "cell": cell, **measured.measure_match(record)}.items():
             columns.setdefault(name, [None] * before).append(value)
         for column in columns.values():
             if len(column) == before:
                 column.append(None)
-    found = to_frame(pa.table({name: inferred(values) for name, values in columns.items()}))
-    return found.reindex(columns=[*names, *found.columns.drop(["match", "cell"], errors="ignore")])
+    return pa.table({name: inferred(values) for name, values in columns.items()})
 
 
 def _frame(source: Source, table: Name) -> pd.DataFrame:

@@ -248,10 +248,8 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     from negolab.analysis import export
 
     opened = open_records(source)
-    tables = export.open_tables(opened)
-    found = (one for one in tables.records if _has_id(one.record, id))
-    shown = tqdm(found, unit="match", file=sys.stderr, mininterval=0.5, disable=None)
-    rows = export.export(tables._replace(records=shown), folder, [to])
+    tables = export.open_tables(opened, None if id is None else partial(_has_id, id=id))
+    rows = export.export(tables, folder, [to])
     print_left_out(opened)
     if "matches" not in rows:
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))
