@@ -364,7 +364,7 @@ def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
             **{name: row.get(f"{name}{at}") for name in _OF_SEAT},
             **{name: found.get(f"{name}{at}") for name in ("gain", "surplus_share", *_FAULTS)},
             "first_offer": first.get("price_cents", plain(first.get("package"))),
-            "first_offer_payoff": found.get(f"first_offer{at}"),
+            "first_offer_payoff": found.get(f"first_offer_payoff{at}"),
             "lost_by": lost[1] if lost and lost[0] == seat else None,
             **_taken(record, seat),
         }

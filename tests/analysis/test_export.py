@@ -177,7 +177,7 @@ def test_seats_tell_what_each_side_drew_claimed_and_got(tmp_path: Path) -> None:
             assert (row.own_value, row.payoff) == (own, record.payoffs[seat])
             assert row.player == record.header.players[seat] != row.opponent
             told = row.gain, row.first_offer, row.first_offer_payoff
-            expected = found[f"gain_{seat.lower()}"], first, found[f"first_offer_{seat.lower()}"]
+            expected = found[f"gain_{seat.lower()}"], first, found[f"first_offer_payoff_{seat.lower()}"]
             assert [None if value != value else value for value in told] == list(expected)
             assert row.agreed == (record.end == "AGREED") and row.version == record.header.negolab
     matches = tables["matches"].set_index("match")

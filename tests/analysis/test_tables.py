@@ -279,7 +279,7 @@ def test_the_slope_on_the_first_offer_is_that_of_the_points() -> None:
     game = nl.load("bargaining", preset="one-sided")
     records = [r for a in ("boulware", "linear", "conceder") for r in nl.batch(game, a, "random-legal", n=20)]
     fit, points = proposals.anchoring(tables.proposals(records), tables.matches(records))
-    assert fit.draws == 20 and {"first_offer", "payoff"} <= set(points)
+    assert fit.draws == 20 and {"first_offer_payoff", "payoff"} <= set(points)
     assert fit.low < fit.value < fit.high
     drawn = charts.anchoring(fit, points, unit="dollars", scale=100)
     lines = len(points[["player", "seat"]].drop_duplicates())
