@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -14,6 +15,9 @@ import pyarrow.parquet as pq
 from negolab._internal.files import replacing
 from negolab.formatting import FORMULA_STARTS
 
+SHEET_ROWS = 1_048_576
+"""Rows of a spreadsheet's sheet, its head included."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
 
@@ -208,6 +212,37 @@ def write_csv(frames: Iterable[pd.DataFrame], path: Path, *, names: bool = True)
         for at, frame in enumerate(frames):
             # RFC 4180 line ends: with these, pandas also quotes a lone carriage return, which would end the row.
             escape_formulas(frame).to_csv(file, index=False, header=names and at == 0, lineterminator="\r\n")
+
+
+def write_xlsx(frames: Iterable[pd.DataFrame], path: Path) -> None:
+    """Write frames with the same columns to a workbook of one sheet; text is escaped as by `write_csv`, times are UTC.
+
+    Raises:
+        ValueError: A sheet does not hold so many rows.
+    """
+    from openpyxl import Workbook
+
+    book = Workbook(write_only=True)
+    sheet, rows = book.create_sheet(), 0
+    for at, frame in enumerate(frames):
+        safe = escape_formulas(frame)
+        if at == 0:
+            sheet.append(list(safe.columns))
+        if (rows := rows + len(safe)) >= SHEET_ROWS:
+            raise ValueError(f"{path.name}: a sheet holds {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
+        for row in safe.itertuples(index=False):
+            sheet.append([_cell(value) for value in row])
+    with replacing(path) as draft:
+        book.save(draft)
+
+
+def _cell(value: Any) -> Any:
+    """Return what a cell of a workbook can hold: no control characters, and times without their zone."""
+    if pd.isna(value):
+        return None
+    if isinstance(value, pd.Timestamp):
+        return value.tz_localize(None)
+    return _CONTROL.sub("\ufffd", value) if isinstance(value, str) else value
 
 
 def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,6 +22,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from negolab._internal.files import atomic_write, check_in_place, replacing
+from negolab._internal.validation import suggest
 from negolab.analysis import cells, measures
 from negolab.analysis.columns import (
     Column,
@@ -37,6 +39,7 @@ from negolab.analysis.columns import (
     write_csv,
     write_parquet,
     write_table,
+    write_xlsx,
 )
 from negolab.analysis.parts import work_on
 from negolab.analysis.table_columns import FORMULAS, MATCH, MATCHES, SEAT_COLUMNS, STAKES, UNIT
@@ -52,7 +55,7 @@ CHUNK = 10_000
 """Rows of a table that are kept in memory."""
 _AT_ONCE = 500
 """Matches that become tables at once."""
-ENDINGS = ("csv", "parquet")
+ENDINGS = ("csv", "parquet", "xlsx")
 DICTIONARY, README, SETTINGS = "dictionary.csv", "README.txt", "settings.json"
 MATCH_TABLES = (*TABLES, "measures")
 """Tables that any source has."""
@@ -122,7 +125,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     Args:
         source: What to export.
         folder: An existing folder.
-        endings: Of the files: "csv", "parquet" or both.
+        endings: Of the files: those of `ENDINGS`.
 
     Returns:
         Number of rows by table. A table of matches without rows is written only where the source has a `sample`.
@@ -182,6 +185,21 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     atomic_write(folder / README, readme(list(counts), joined, endings[0]).encode())
     check_in_place(folder, opened)
     return counts
+
+
+def parse_endings(to: str) -> tuple[str, ...]:
+    """Return the endings that `--to` names, by commas; "both" are csv and parquet.
+
+    Raises:
+        ValueError: There is no such ending, or what writes it is not installed.
+    """
+    endings = tuple(to.replace("both", "csv,parquet").split(","))
+    for ending in endings:
+        if ending not in ENDINGS:
+            raise ValueError(f"--to {to!r}: {suggest(ending, ENDINGS)}")
+    if "xlsx" in endings and find_spec("openpyxl") is None:
+        raise ValueError("--to xlsx needs openpyxl: pip install 'negolab[xlsx]'")
+    return endings
 
 
 def _merged(one: Mapping[str, tuple[bool, Any]], two: Mapping[str, tuple[bool, Any]]) -> dict[str, tuple[bool, Any]]:
@@ -401,8 +419,12 @@ class _Spool:
                     for part in self._parts:
                         with part.with_suffix(".csv").open("rb") as text:
                             shutil.copyfileobj(text, out)
+                continue
+            tables = (conform(pq.read_table(part), schema) for part in self._parts)
+            if file.suffix == ".xlsx":
+                write_xlsx(map(nullable_frame, tables), file)
             else:
-                write_parquet((conform(pq.read_table(part), schema) for part in self._parts), file)
+                write_parquet(tables, file)
         return self.count
 
     def _schema(self) -> pa.Schema:
@@ -435,8 +457,9 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
         to: Ending of the files.
     """
     words = ', keep_default_na=False, na_values=[""]' if to == "csv" else ""
-    pandas = "read_csv" if to == "csv" else "read_parquet"
-    r, empty = ("read.csv", ', na.strings = ""') if to == "csv" else ("arrow::read_parquet", "")
+    pandas = {"csv": "read_csv", "xlsx": "read_excel"}.get(to, "read_parquet")
+    reads = {"csv": ("read.csv", ', na.strings = ""'), "xlsx": ("readxl::read_excel", "")}
+    r, empty = reads.get(to, ("arrow::read_parquet", ""))
     columns = ", ".join(f'"{name}"' for name in key)
     using = ", ".join(key)
     return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv,
