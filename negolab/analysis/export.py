@@ -7,10 +7,9 @@ matches have (a measure or a parameter of another game) needs no second pass.
 from __future__ import annotations
 
 import logging
-import shutil
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from importlib.util import find_spec
 from itertools import islice
@@ -19,9 +18,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from negolab._internal.files import atomic_write, check_in_place, replacing
+from negolab._internal.files import atomic_write, check_in_place
 from negolab._internal.validation import suggest
 from negolab.analysis import cells, measures
 from negolab.analysis.columns import (
@@ -29,19 +27,13 @@ from negolab.analysis.columns import (
     Columns,
     Row,
     chunked,
-    conform,
     dictionary,
     inferred_schema,
-    nullable_frame,
-    type_name,
-    unified_schema,
     unify,
-    write_csv,
-    write_parquet,
     write_table,
-    write_xlsx,
 )
 from negolab.analysis.parts import work_on
+from negolab.analysis.spool import Spool
 from negolab.analysis.table_columns import FORMULAS, MATCH, MATCHES, SEAT_COLUMNS, STAKES, UNIT
 from negolab.analysis.tables import TABLES, seat_rows
 from negolab.catalog import AnyGame, game_id
@@ -51,8 +43,6 @@ from negolab.user_code import describe_failure
 
 log = logging.getLogger("negolab.analysis")
 
-CHUNK = 10_000
-"""Rows of a table that are kept in memory."""
 _AT_ONCE = 500
 """Matches that become tables at once."""
 ENDINGS = ("csv", "parquet", "xlsx")
@@ -140,7 +130,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     settings: dict[str, tuple[bool, Any]] = {}
     opened = folder.stat()
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:
-        spools = {name: _Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
+        spools = {name: Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
 
         def add(found: _Tabulated) -> None:
             nonlocal settings
@@ -367,87 +357,6 @@ def _is_setting(column: str) -> bool:
     return column in _SET or column.startswith(GAME_PREFIX)
 
 
-class _Spool:
-    """Rows of one table, kept in Parquet parts until all columns are known."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._folder = folder
-        self._columns: dict[str, Column] = {}
-        self._tables: list[pa.Table] = []
-        self._rows = 0
-        self._parts: list[Path] = []
-        self.count = 0
-
-    def add(self, table: pa.Table, columns: Columns) -> None:
-        """Add rows; their columns may be more than before."""
-        for column in columns:
-            self._columns.setdefault(column.name, column)
-        self._tables.append(table)
-        self._rows += len(table)
-        self.count += len(table)
-        if self._rows >= CHUNK:
-            self.flush()
-
-    def take_columns(self, names: Collection[str]) -> Columns:
-        """Take out columns, and return them."""
-        self.flush()
-        taken = [column for column in self.typed_columns() if column.name in names]
-        for name in names:
-            del self._columns[name]
-        return taken
-
-    def flush(self) -> None:
-        """Write the rows that are kept in memory to a part."""
-        if self._tables:
-            self._parts.append(self._folder / f"{len(self._parts)}.parquet")
-            with replacing(self._parts[-1]) as draft:
-                pq.write_table(unify(self._tables), draft)
-        self._tables, self._rows = [], 0
-
-    def texts(self) -> list[Callable[[], None]]:
-        """Return functions that each write a part as CSV beside it."""
-        schema = self._schema()
-        return [partial(_write_text, part, schema, at == 0) for at, part in enumerate(self._parts)]
-
-    def write(self, *files: Path) -> int:
-        """Write the table to each file and return its number of rows."""
-        schema = self._schema()
-        for file in files:
-            if file.suffix == ".csv":
-                with replacing(file) as draft, draft.open("wb") as out:
-                    for part in self._parts:
-                        with part.with_suffix(".csv").open("rb") as text:
-                            shutil.copyfileobj(text, out)
-                continue
-            tables = (conform(pq.read_table(part), schema) for part in self._parts)
-            if file.suffix == ".xlsx":
-                write_xlsx(map(nullable_frame, tables), file)
-            else:
-                write_parquet(tables, file)
-        return self.count
-
-    def _schema(self) -> pa.Schema:
-        """Return one type per column; amounts without any value are numbers."""
-        parts = [inferred_schema(list(self._columns.values())), *map(pq.read_schema, self._parts)]
-        kinds = {field.name: field.type for field in unified_schema(parts)}
-        number = pa.float64()
-        return pa.schema([(name, number if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
-
-    def typed_columns(self) -> Columns:
-        """Return the columns with the types that their values have."""
-        schema = self._schema()
-        return [
-            column._replace(type=type_name(schema.field(name).type)) if column.type in ("amount", "value") else column
-            for name, column in self._columns.items()
-        ]
-
-
-def _write_text(part: Path, schema: pa.Schema, names: bool) -> None:
-    """Write a part of a table as CSV beside it."""
-    write_csv([nullable_frame(conform(pq.read_table(part), schema))], part.with_suffix(".csv"), names=names)
-
-
 def readme(tables: list[str], key: list[str], to: str) -> str:
     """Return some lines each for pandas, R and DuckDB: the mean efficiency of matches by end.
 
@@ -456,7 +365,7 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
         key: The columns that join them.
         to: Ending of the files.
     """
-    words = ', keep_default_na=False, na_values=[""]' if to == "csv" else ""
+    words = "" if to == "parquet" else ', keep_default_na=False, na_values=[""]'
     pandas = {"csv": "read_csv", "xlsx": "read_excel"}.get(to, "read_parquet")
     reads = {"csv": ("read.csv", ', na.strings = ""'), "xlsx": ("readxl::read_excel", "")}
     r, empty = reads.get(to, ("arrow::read_parquet", ""))
