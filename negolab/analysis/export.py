@@ -33,9 +33,9 @@ from negolab.analysis.columns import (
     write_table,
 )
 from negolab.analysis.parts import work_on
+from negolab.analysis.rows import TABLES, seat_rows
 from negolab.analysis.spool import Spool
 from negolab.analysis.table_columns import FORMULAS, MATCH, MATCHES, SEAT_COLUMNS, STAKES, UNIT
-from negolab.analysis.tables import TABLES, seat_rows
 from negolab.catalog import AnyGame, game_id
 from negolab.formats import Part, RecordSource
 from negolab.record import Record, kept_for_last

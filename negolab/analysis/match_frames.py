@@ -25,8 +25,8 @@ from negolab._internal.version import __version__
 from negolab.analysis.columns import Column, Columns, chunked, inferred_schema, unify
 from negolab.analysis.measures import measure_match
 from negolab.analysis.parts import work_on
+from negolab.analysis.rows import has_agreed, matched
 from negolab.analysis.table_columns import MATCHES
-from negolab.analysis.tables import has_agreed, matched
 from negolab.formats import Part, open_source
 from negolab.record import Record
 from negolab.sweeps import status
