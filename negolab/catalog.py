@@ -428,11 +428,16 @@ def imported_class(game: str) -> type[AnyGame]:
     if not name:
         if home not in game_names():
             raise ValueError(f"unknown game {home!r}: {suggest(home, game_names())}")
-        return game_class(game_module(home))
+        return _installed_class(home)
     cls = getattr(sys.modules.get(home), name, None)
     if not (isinstance(cls, type) and issubclass(cls, Game) and cls is not Game):
         raise ValueError(_not_imported(game))
     return cls
+
+
+@cache
+def _installed_class(name: str) -> type[AnyGame]:
+    return game_class(game_module(name))
 
 
 def _not_imported(game: str) -> str:

@@ -6,7 +6,7 @@ import json
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache, wraps
+from functools import cached_property, lru_cache, wraps
 from typing import Any, TypeVar
 
 import msgspec
@@ -22,6 +22,7 @@ DETERMINISTIC = "deterministic"
 """The note of a header that lists the seats of players that draw nothing at random."""
 CODE = "code"
 """The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash."""
+_Of = TypeVar("_Of")
 _Found = TypeVar("_Found")
 
 
@@ -109,16 +110,17 @@ class Record(msgspec.Struct, frozen=True):
         return _encoder.encode(self) + b"\n"
 
 
-def kept_for_last(function: Callable[[Record], _Found]) -> Callable[[Record], _Found]:
-    """Keep the result for the record asked for last: tables and measures ask for the same things of one after another.
+def kept_for_last(function: Callable[[_Of], _Found]) -> Callable[[_Of], _Found]:
+    """Keep the result for the record, or whatever records share, that was asked for last: tables and measures ask for
+    the same things of one after another.
 
     Each thread keeps its own.
     """
     kept = threading.local()
 
     @wraps(function)
-    def found(record: Record) -> _Found:
-        last: tuple[Record, _Found] | None = getattr(kept, "last", None)
+    def found(record: _Of) -> _Found:
+        last: tuple[_Of, _Found] | None = getattr(kept, "last", None)
         if last is None or last[0] is not record:
             last = kept.last = record, function(record)
         return last[1]
@@ -132,7 +134,10 @@ def _game(record: Record) -> AnyGame:
 
 
 def _stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> AnyGame:
-    return _built_game(catalog.imported_class(game), game, preset, json.dumps(params))
+    return _built_game(catalog.imported_class(game), game, preset, _as_text(params))
+
+
+_as_text = kept_for_last(json.dumps)
 
 
 @lru_cache(maxsize=256)
@@ -247,37 +252,51 @@ def start_state(record: Record) -> State[Any, Any]:
     )
 
 
+class Said:
+    """A reply and what its seat saw, which is parsed once: words are read in the state in which they were said, even
+    if another seat has forfeited since."""
+
+    def __init__(self, reply: Reply, seen: Observation[Any, Any], told: AnyGame) -> None:
+        self.reply, self._seen, self._told = reply, seen, told
+
+    @cached_property
+    def action(self) -> Any:
+        """The action, or an Invalid."""
+        return self._told.parse(self.reply.text, self._seen)
+
+
+@kept_for_last
+def told(game: AnyGame) -> dict[Seat, AnyGame]:
+    """Return the game as each seat may know it."""
+    return {seat: game.told(seat) for seat in SEATS}
+
+
 class Fold:
     """Folds events into states; the games' rules are the only other input."""
 
     def __init__(self, game: AnyGame, state: State[Any, Any]) -> None:
         self.game = game
         self.state = state
-        self._told = {seat: game.told(seat) for seat in SEATS}
-        self._said: dict[Seat, tuple[Reply, Observation[Any, Any]]] = {}
+        self._told = told(game)
+        self.said: dict[Seat, Said] = {}
         self._invalid: dict[Seat, Invalid] = {}
 
     def apply(self, event: Event) -> State[Any, Any]:
         """Apply the next event and return the state after it."""
         match event:
             case Replied(seat, reply):
-                self._said[seat] = (reply, observe(self.state, seat))
+                self.said[seat] = Said(reply, observe(self.state, seat), self._told[seat])
             case Rejected(seat, invalid, wordless):
                 # The beginning of a reply that was too long says nothing about the whole.
-                read = None if wordless or self._said[seat][0].length else self._parse(seat)
+                read = None if wordless or self.said[seat].reply.length else self.said[seat].action
                 self._invalid[seat] = read if isinstance(read, Invalid) else invalid
             case Stepped(seats):
-                self.state = self.game.step(self.state, {seat: self._parse(seat) for seat in seats})
+                self.state = self.game.step(self.state, {seat: self.said[seat].action for seat in seats})
             case Forfeited(seat):
                 self.state = self.game.forfeit(self.state, seat, self._invalid[seat]) or self.state
             case Dealt() | Ended():
                 pass
         return self.state
-
-    def _parse(self, seat: Seat) -> Any:
-        # Words are read in the state in which they were said: another seat may have forfeited since.
-        reply, seen = self._said[seat]
-        return self._told[seat].parse(reply.text, seen)
 
 
 class _Replay:
@@ -286,6 +305,12 @@ class _Replay:
     def __init__(self, record: Record) -> None:
         self.fold = Fold(record.game, start_state(record))
         self.states: list[State[Any, Any]] = []
+        self.said: dict[int, Said] = {}
+
+    def apply(self, event: Event) -> None:
+        self.states.append(self.fold.apply(event))
+        if isinstance(event, Replied):
+            self.said[len(self.states) - 1] = self.fold.said[event.seat]
 
 
 _replayed = kept_for_last(_Replay)
@@ -307,11 +332,16 @@ def states(record: Record) -> Iterator[State[Any, Any]]:
     for i, event in enumerate(record.events):
         if i == len(replayed.states):
             try:
-                replayed.states.append(replayed.fold.apply(event))
+                replayed.apply(event)
             except Exception as error:  # a damaged record can break any rule
                 why = f"{type(error).__name__}: {error}"
                 raise ValueError(f"record {record.id}, event {i}: cannot be replayed: {why}") from error
         yield replayed.states[i]
+
+
+def said(record: Record, at: int) -> Said:
+    """Return the reply that is event `at`, of a record that is replayed up to there."""
+    return _replayed(record).said[at]
 
 
 def final_state(record: Record) -> State[Any, Any]:

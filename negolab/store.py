@@ -109,14 +109,33 @@ def _import_games(folder: Path) -> None:
 Parsed = TypeVar("Parsed")
 
 
-def iter_lines(file: Path, parse: Callable[[bytes], Parsed]) -> Iterator[tuple[int, Parsed]]:
-    """Yield the lines of a file of records, parsed, with the byte at which each begins; errors and warnings are those
-    of `read`."""
-    _import_games(file.parent)
-    offset = 0
+PART = 1 << 20
+"""Bytes of a file of records that are worked on at once, at least; a part ends with a line."""
+
+
+def file_parts(file: Path) -> Iterator[tuple[int, int]]:
+    """Yield the bytes at which the parts of a file of records begin and end."""
+    size, end = file.stat().st_size, 0
     with file.open("rb") as lines:
-        for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE), b""), 1):
+        while (begin := end) < size:
+            lines.seek(begin + PART)
+            lines.readline(MAX_LINE)
+            yield begin, (end := min(lines.tell(), size))
+
+
+def iter_lines(
+    file: Path, parse: Callable[[bytes], Parsed], start: int = 0, stop: int | None = None
+) -> Iterator[tuple[int, Parsed]]:
+    """Yield the lines of a file of records, parsed, with the byte at which each begins; errors and warnings are those
+    of `read`. `start` and `stop` are those of a part."""
+    _import_games(file.parent)
+    with file.open("rb") as lines:
+        before = sum(block.count(b"\n") for block in iter(lambda: lines.read(min(PART, start - lines.tell())), b""))
+        offset = start
+        for number, line in enumerate(iter(lambda: lines.readline(MAX_LINE), b""), before + 1):
             begin, offset = offset, offset + len(line)
+            if stop is not None and begin >= stop:
+                return
             if line.isspace():
                 continue
             if len(line) == MAX_LINE:

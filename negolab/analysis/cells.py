@@ -105,4 +105,4 @@ def _parameters(params: Params, taken: Iterable[str]) -> dict[str, str]:
 
 def column_value(value: Any) -> Any:
     """Encode lists and tables as JSON text, so that a frame can be grouped by them."""
-    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list | tuple) else value

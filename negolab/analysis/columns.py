@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -14,6 +15,9 @@ import pyarrow.parquet as pq
 from negolab._internal.files import replacing
 from negolab.formatting import FORMULA_STARTS
 
+SHEET_ROWS = 1_048_576
+"""Rows of a spreadsheet's sheet, its head included."""
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
 
@@ -131,6 +135,13 @@ def unified_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
     return pa.schema(list(kinds.items()))
 
 
+def unify(tables: Iterable[pa.Table]) -> pa.Table:
+    """Concatenate tables whose columns differ; a column is empty where a table lacks it."""
+    parts = list(tables)
+    schema = unified_schema([part.schema for part in parts])
+    return pa.concat_tables([schema.empty_table(), *(conform(part, schema) for part in parts)])
+
+
 def _common_type(one: pa.DataType, two: pa.DataType) -> pa.DataType:
     if one == two:
         return one
@@ -191,19 +202,55 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
         write_csv([frame], path)
 
 
-def write_csv(frames: Iterable[pd.DataFrame], path: Path) -> None:
-    """Write frames with the same columns to one CSV file.
+def write_csv(frames: Iterable[pd.DataFrame], path: Path, *, names: bool = True) -> None:
+    """Write frames with the same columns to one CSV file, with their names in the first row.
 
     A leading apostrophe keeps text that begins like a formula from being evaluated, also in the names of columns;
     numbers are unchanged.
     """
     with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         for at, frame in enumerate(frames):
-            safe = frame.rename(columns=_escape_formulas)
-            for name in safe.select_dtypes(["string", "object", "category"]):
-                safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
             # RFC 4180 line ends: with these, pandas also quotes a lone carriage return, which would end the row.
-            safe.to_csv(file, index=False, header=at == 0, lineterminator="\r\n")
+            escape_formulas(frame).to_csv(file, index=False, header=names and at == 0, lineterminator="\r\n")
+
+
+def write_xlsx(frames: Iterable[pd.DataFrame], path: Path) -> None:
+    """Write frames with the same columns to a workbook of one sheet; text is escaped as by `write_csv`, times are UTC.
+
+    Raises:
+        ValueError: A sheet does not hold so many rows.
+    """
+    from openpyxl import Workbook
+
+    book = Workbook(write_only=True)
+    sheet, rows = book.create_sheet(), 0
+    for at, frame in enumerate(frames):
+        safe = escape_formulas(frame)
+        if at == 0:
+            sheet.append(list(safe.columns))
+        if (rows := rows + len(safe)) >= SHEET_ROWS:
+            raise ValueError(f"{path.name}: a sheet holds {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
+        for row in safe.itertuples(index=False):
+            sheet.append([_cell(value) for value in row])
+    with replacing(path) as draft:
+        book.save(draft)
+
+
+def _cell(value: Any) -> Any:
+    """Return what a cell of a workbook can hold: no control characters, and times without their zone."""
+    if pd.isna(value):
+        return None
+    if isinstance(value, pd.Timestamp):
+        return value.tz_localize(None)
+    return _CONTROL.sub("\ufffd", value) if isinstance(value, str) else value
+
+
+def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame of which a spreadsheet evaluates nothing."""
+    safe = frame.rename(columns=_escape_formulas)
+    for name in safe.select_dtypes(["string", "object", "category"]):
+        safe[name] = safe[name].map(_escape_formulas, na_action="ignore")
+    return safe
 
 
 def _escape_formulas(cell: Any) -> Any:

@@ -11,43 +11,41 @@ import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
-import pyarrow.parquet as pq
 
-from negolab._internal.files import atomic_write, check_in_place, replacing
+from negolab._internal.files import atomic_write, check_in_place
+from negolab._internal.validation import suggest
 from negolab.analysis import cells, measures
 from negolab.analysis.columns import (
     Column,
     Columns,
     Row,
     chunked,
-    conform,
     dictionary,
     inferred_schema,
-    nullable_frame,
-    type_name,
-    unified_schema,
-    write_csv,
-    write_parquet,
+    unify,
     write_table,
 )
+from negolab.analysis.parts import work_on
+from negolab.analysis.rows import TABLES, seat_rows
+from negolab.analysis.spool import Spool
 from negolab.analysis.table_columns import FORMULAS, MATCH, MATCHES, SEAT_COLUMNS, STAKES, UNIT
-from negolab.analysis.tables import TABLES, seat_rows
 from negolab.catalog import AnyGame, game_id
-from negolab.formats import RecordSource
-from negolab.record import Record
+from negolab.formats import Part, RecordSource
+from negolab.record import Record, kept_for_last
 from negolab.user_code import describe_failure
 
 log = logging.getLogger("negolab.analysis")
 
-CHUNK = 10_000
-"""Rows of a table that are kept in memory."""
-ENDINGS = ("csv", "parquet")
+_AT_ONCE = 500
+"""Matches that become tables at once."""
+ENDINGS = ("csv", "parquet", "xlsx")
 DICTIONARY, README, SETTINGS = "dictionary.csv", "README.txt", "settings.json"
 MATCH_TABLES = (*TABLES, "measures")
 """Tables that any source has."""
@@ -71,16 +69,20 @@ class Exported(NamedTuple):
     replays: bool = True
 
 
+_Read = Callable[[Part], Iterable[Any]]
+
+
 class Tables(NamedTuple):
     """Everything to export of a run, a sweep or a study.
 
     Attributes:
         join: Columns that a match's id needs to be unique; they stand in every table.
         keys: Further columns of a match.
-        records: The records.
+        records: The records; none where there are `parts`.
         others: Further tables: their columns and rows.
         sample: Deals a match, as there may be none yet: it gives tables without rows their columns. None: they are not
             written.
+        parts: Parts of the source, and the function that returns the records of one.
     """
 
     join: Columns
@@ -88,6 +90,23 @@ class Tables(NamedTuple):
     records: Iterable[Exported]
     others: Mapping[str, tuple[Columns, Iterable[Row]]]
     sample: Callable[[], Record] | None = None
+    parts: tuple[Sequence[Part], _Read] = ((), Part.entries)
+
+
+class _Tabulated(NamedTuple):
+    """Tables of some matches.
+
+    Attributes:
+        tables: Columns and rows, by name.
+        settings: The values of settings that are the same in all of them, with True; of others with False.
+        units: Units of payoffs and of proposals.
+        failures: Matches by what could not be computed for them.
+    """
+
+    tables: Mapping[str, tuple[Columns, pa.Table]]
+    settings: dict[str, tuple[bool, Any]]
+    units: dict[str, set[str]]
+    failures: Counter[str]
 
 
 def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, int]:
@@ -96,7 +115,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     Args:
         source: What to export.
         folder: An existing folder.
-        endings: Of the files: "csv", "parquet" or both.
+        endings: Of the files: those of `ENDINGS`.
 
     Returns:
         Number of rows by table. A table of matches without rows is written only where the source has a `sample`.
@@ -107,44 +126,50 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
         OSError: A table cannot be written, or the folder was removed, moved or replaced.
     """
     units: dict[str, set[str]] = {UNIT: set(), STAKES: set()}
-    failures: Counter[str] = Counter()
-    failed: measures.Failed = lambda what, error: failures.update(
-        [f"{what}: {describe_failure(error.__cause__ or error)}"]
-    )
+    failures = Counter[str]()
+    settings: dict[str, tuple[bool, Any]] = {}
     opened = folder.stat()
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:
-        spools = {name: _Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
-        for exported in source.records:
-            game = exported.record.game
-            units[UNIT].add(game.unit)
-            units[STAKES].add(game.stake_unit or game.unit)
-            for name, rows, key, columns in _match_tables(source, exported, failed):
-                spools[name].add(rows, columns, key)
-        sampled = set[str]()
-        try:
-            dealt = [] if source.sample is None else [Exported({}, source.sample())]
-            for name, _, key, columns in chain.from_iterable(_match_tables(source, each, _ignore) for each in dealt):
-                sampled.add(name)
-                if not spools[name].count:
-                    spools[name].add((), columns, key)
-        except Exception as error:  # of the game's own code
-            failed("tables without rows", error)
+        spools = {name: Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
+
+        def add(found: _Tabulated) -> None:
+            nonlocal settings
+            settings = _merged(settings, found.settings) if spools["matches"].count else found.settings
+            failures.update(found.failures)
+            for unit, names in found.units.items():
+                units[unit] |= names
+            for name, (columns, table) in found.tables.items():
+                spools[name].add(table, columns)
+
+        parts, read = source.parts
+        columns = source.join, source.keys
+        work_on([partial(_tabulate_part, columns, read, part) for part in parts], add, "export", parts)
+        records = iter(source.records)
+        while some := list(islice(records, _AT_ONCE)):
+            add(_tabulate(*columns, some))
+        sampled = {} if source.sample is None else _sampled(source, failures)
+        for name, (described, table) in sampled.items():
+            if not spools[name].count:
+                spools[name].add(table, described)
         for name, (others, rows) in source.others.items():
-            spools[name].add(rows, partial(list, others))
-        never = spools["matches"].take_constants()
-        files = {name: [folder / f"{name}.{ending}" for ending in endings] for name in spools}
-        counts = {
-            name: spool.write(*files[name])
-            for name, spool in spools.items()
-            if spool.count or name in source.others or name in sampled
-        }
+            for table in chunked(rows, others):
+                spools[name].add(table, others)
+            spools[name].add(inferred_schema(others).empty_table(), others)
+        never = spools["matches"].take_columns([name for name, (is_same, _) in settings.items() if is_same])
+        kept = {n: spool for n, spool in spools.items() if spool.count or n in source.others or n in sampled}
+        for spool in kept.values():
+            spool.flush()
+        if "csv" in endings:
+            texts = [text for spool in kept.values() for text in spool.texts()]
+            work_on(texts, lambda _: None, "csv")
+        counts = {name: spool.write(*(folder / f"{name}.{to}" for to in endings)) for name, spool in kept.items()}
         listed = {name: _in_unit(spools[name].typed_columns(), units) for name in counts}
-        listed["settings"] = [column for column, _ in never]
+        listed["settings"] = never
     for what, count in failures.items():
         log.warning("left empty for %s %s: %s", f"{count:,}", "match" if count == 1 else "matches", what)
     write_table(dictionary(listed), folder / DICTIONARY)
-    settings = {column.name: value for column, value in never}
-    about = {"about": "columns of matches that are the same in all of them", "matches": settings}
+    same = {column.name: settings[column.name][1] for column in never}
+    about = {"about": "columns of matches that are the same in all of them", "matches": same}
     atomic_write(folder / SETTINGS, msgspec.json.format(msgspec.json.encode(about)) + b"\n")
     joined = [column.name for column in (*source.join, MATCH)]
     atomic_write(folder / README, readme(list(counts), joined, endings[0]).encode())
@@ -152,38 +177,126 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     return counts
 
 
-def _ignore(what: str, error: Exception) -> None:
-    """Take no note of a measure that raises on a match that nobody has played."""
+def parse_endings(to: str) -> tuple[str, ...]:
+    """Return the endings that `--to` names, by commas; "both" are csv and parquet.
+
+    Raises:
+        ValueError: There is no such ending, or what writes it is not installed.
+    """
+    endings = tuple(to.replace("both", "csv,parquet").split(","))
+    for ending in endings:
+        if ending not in ENDINGS:
+            raise ValueError(f"--to {to!r}: {suggest(ending, ENDINGS)}")
+    if "xlsx" in endings and find_spec("openpyxl") is None:
+        raise ValueError("--to xlsx needs openpyxl: pip install 'negolab[xlsx]'")
+    return endings
 
 
-def open_tables(source: RecordSource) -> Tables:
+def _merged(one: Mapping[str, tuple[bool, Any]], two: Mapping[str, tuple[bool, Any]]) -> dict[str, tuple[bool, Any]]:
+    """Return the settings of more matches; what some of them do not have is None there."""
+    none = (True, None)
+    return {name: (one.get(name, none) == two.get(name, none), value) for name, (_, value) in {**two, **one}.items()}
+
+
+def _sampled(source: Tables, failures: Counter[str]) -> Mapping[str, tuple[Columns, pa.Table]]:
+    """Return the columns of a match that nobody has played, and no rows."""
+    assert source.sample is not None
+    try:
+        found = _tabulate(source.join, source.keys, [Exported({}, source.sample())]).tables
+    except Exception as error:  # of the game's own code
+        failures.update([f"tables without rows: {describe_failure(error)}"])
+        return {}
+    return {name: (columns, inferred_schema(columns).empty_table()) for name, (columns, _) in found.items()}
+
+
+def open_tables(source: RecordSource, wanted: Callable[[Record], bool] | None = None) -> Tables:
     """Return the tables of a source of records; of a sweep, with its cells and their parameters.
+
+    Args:
+        source: The source.
+        wanted: Function of a module that is True for the records to export; None: all.
 
     Raises:
         ValueError: A status file of the sweep cannot be read.
     """
+    parts = source.parts()
+    if parts is None:
+        return Tables((), (), (Exported({}, record) for record in source if wanted is None or wanted(record)), {})
     if source.kind != "sweep":
-        return Tables((), (), (Exported({}, record) for record in source), {})
+        return Tables((), (), (), {}, parts=(parts, partial(_read_part, {}, wanted)))
     statuses = cells.newest_statuses(source.path)
     games = (name for ended in statuses.values() for name in ended.params if name.startswith(GAME_PREFIX))
     taken = [*(column.name for column in (*MATCHES, *SEAT_COLUMNS)), *measures.GENERAL, *games]
     rows, columns = cells.cell_rows(statuses, taken)
     parameters = columns[len(cells.COLUMNS) :]
     keys = {row["cell"]: {column.name: row[column.name] for column in (cells.CELL, *parameters)} for row in rows}
-    found = (Exported(keys.get(entry.cell, {"cell": entry.cell}), entry.record) for entry in source.entries())
-    return Tables([cells.CELL], parameters, found, {"cells": (columns, rows)})
+    return Tables(
+        [cells.CELL], parameters, (), {"cells": (columns, rows)}, parts=(parts, partial(_read_part, keys, wanted))
+    )
+
+
+def _read_part(
+    keys: Mapping[str | None, Row], wanted: Callable[[Record], bool] | None, part: Part
+) -> Iterator[Exported]:
+    own = keys.get(part.cell, {"cell": part.cell})
+    return (Exported(own, entry.record) for entry in part.entries() if wanted is None or wanted(entry.record))
+
+
+def _tabulate_part(
+    columns: tuple[Columns, Columns], read: Callable[[Part], Iterable[Exported]], part: Part
+) -> _Tabulated:
+    return _tabulate(*columns, read(part))
+
+
+def _tabulate(join: Columns, keys: Columns, records: Iterable[Exported]) -> _Tabulated:
+    """Return the tables of some matches."""
+    units: dict[str, set[str]] = {UNIT: set(), STAKES: set()}
+    failures = Counter[str]()
+    rows = {name: list[Row]() for name in MATCH_TABLES}
+    columns: dict[str, dict[str, Column]] = {}
+    known = set[Hashable]()
+
+    def failed(what: str, error: Exception) -> None:
+        failures.update([f"{what}: {describe_failure(error.__cause__ or error)}"])
+
+    for exported in records:
+        game = exported.record.game
+        units[UNIT].add(game.unit)
+        units[STAKES].add(game.stake_unit or game.unit)
+        for name, made, key, described in _match_tables(join, keys, exported, failed):
+            rows[name] += made
+            if (name, key) not in known:
+                known.add((name, key))
+                columns[name] = {**{column.name: column for column in described()}, **columns.get(name, {})}
+    ordered = {name: list(found.values()) for name, found in columns.items()}
+    tables = {name: (found, _as_table(rows[name], found)) for name, found in ordered.items()}
+    settings = {
+        column.name: _common([row.get(column.name) for row in rows["matches"]])
+        for column in ordered.get("matches", ())
+        if _is_setting(column.name)
+    }
+    return _Tabulated(tables, settings, units, failures)
+
+
+def _as_table(rows: Iterable[Row], columns: Columns) -> pa.Table:
+    return unify([inferred_schema(columns).empty_table(), *chunked(rows, columns)])
+
+
+def _common(values: Sequence[Any]) -> tuple[bool, Any]:
+    """Return True and the value that all have, or False and the first."""
+    return (values.count(values[0]) == len(values), values[0]) if values else (True, None)
 
 
 def _match_tables(
-    source: Tables, exported: Exported, failed: measures.Failed
+    joined: Columns, known: Columns, exported: Exported, failed: measures.Failed
 ) -> Iterator[tuple[str, Iterable[Row], Hashable, Callable[[], Columns]]]:
     """Yield the tables of one match: name, rows, and the columns, which are the same where the key is."""
     keys, record, replays = exported
-    join = {column.name: keys.get(column.name) for column in source.join}
+    join = {column.name: keys.get(column.name) for column in joined}
     found = measures.measure_match(record, failed) if replays else {}
-    parameters = _parameters(record)
+    parameters = _parameters(record.header.params)
     beside: dict[str, Row] = {"matches": {**keys, **parameters}, "seats": keys}
-    own: dict[str, Columns] = {"seats": source.keys}
+    own: dict[str, Columns] = {"seats": known}
     for name, (columns, rows) in TABLES.items():
         if name == "proposals" and not replays:
             continue
@@ -196,21 +309,22 @@ def _match_tables(
             made = [{**join, **row, **more} for row in made]
         if name == "matches":
             key = record.header.game, *parameters
-            yield name, made, key, partial(_match_columns, source, record.game, list(parameters))
+            yield name, made, key, partial(_match_columns, joined, known, record.game, list(parameters))
         else:
-            yield name, made, "", partial(list, [*source.join, *columns, *own.get(name, ())])
+            yield name, made, "", partial(list, [*joined, *columns, *own.get(name, ())])
     if replays:
         measured = [{**join, "match": record.id, **found}]
-        yield "measures", measured, (record.header.game, *found), partial(_measure_columns, source, found, record.game)
+        yield "measures", measured, (record.header.game, *found), partial(_measure_columns, joined, found, record.game)
 
 
-def _match_columns(source: Tables, game: AnyGame, parameters: Iterable[str]) -> Columns:
-    return [*source.join, *MATCHES, *source.keys, *(_parameter_column(name, game) for name in parameters)]
+def _match_columns(join: Columns, keys: Columns, game: AnyGame, parameters: Iterable[str]) -> Columns:
+    return [*join, *MATCHES, *keys, *(_parameter_column(name, game) for name in parameters)]
 
 
-def _parameters(record: Record) -> Row:
-    """Return the parameters of the match's game, each a value of one column; lists and tables are JSON text."""
-    return {f"{GAME_PREFIX}{name}": cells.column_value(value) for name, value in record.header.params.items()}
+@kept_for_last
+def _parameters(params: dict[str, Any]) -> Row:
+    """Return the parameters of a game, each a value of one column; lists and tables are JSON text."""
+    return {f"{GAME_PREFIX}{name}": cells.column_value(value) for name, value in params.items()}
 
 
 def _parameter_column(column: str, game: AnyGame) -> Column:
@@ -218,10 +332,10 @@ def _parameter_column(column: str, game: AnyGame) -> Column:
     return Column(column, "amount", f"parameter {name} of the game", game.measure_units.get(name, ""))
 
 
-def _measure_columns(source: Tables, found: Iterable[str], game: AnyGame) -> Columns:
+def _measure_columns(join: Columns, found: Iterable[str], game: AnyGame) -> Columns:
     """Return the columns of a match's measures, with what they mean and their units."""
     described = [_measure_column(name, name.removesuffix("_a").removesuffix("_b"), game) for name in found]
-    return [*source.join, MATCH, *described]
+    return [*join, MATCH, *described]
 
 
 def _measure_column(name: str, base: str, game: AnyGame) -> Column:
@@ -243,85 +357,6 @@ def _is_setting(column: str) -> bool:
     return column in _SET or column.startswith(GAME_PREFIX)
 
 
-class _Spool:
-    """Rows of one table, kept in Parquet parts until all columns are known."""
-
-    def __init__(self, folder: Path) -> None:
-        folder.mkdir()
-        self._folder = folder
-        self._columns: dict[str, Column] = {}
-        self._known = set[Hashable]()
-        self._constants: dict[str, Any] | None = None
-        self._rows: list[Row] = []
-        self._parts: list[Path] = []
-        self.count = 0
-
-    def add(self, rows: Iterable[Row], columns: Callable[[], Columns], key: Hashable = None) -> None:
-        """Add rows; their columns, which may be more than before, are asked for once for each key."""
-        if key not in self._known:
-            self._known.add(key)
-            for column in columns():
-                self._columns.setdefault(column.name, column)
-        for row in rows:
-            self._rows.append(row)
-            self.count += 1
-            self._note(row)
-            if len(self._rows) >= CHUNK:
-                self._flush()
-
-    def _note(self, row: Row) -> None:
-        """Leave out the settings that this row changes."""
-        if self._constants is None:
-            self._constants = {name: row.get(name) for name in self._columns if _is_setting(name)}
-        elif changed := [name for name, value in self._constants.items() if row.get(name) != value]:
-            for name in changed:
-                del self._constants[name]
-
-    def take_constants(self) -> list[tuple[Column, Any]]:
-        """Take out the settings that have the same value in all rows, and return them with it."""
-        self._flush()
-        typed = {column.name: column for column in self.typed_columns()}
-        constants = self._constants or {}
-        for name in constants:
-            del self._columns[name]
-        return [(typed[name], value) for name, value in constants.items()]
-
-    def _flush(self) -> None:
-        for table in chunked(self._rows, list(self._columns.values())):
-            self._parts.append(self._folder / f"{len(self._parts)}.parquet")
-            with replacing(self._parts[-1]) as draft:
-                pq.write_table(table, draft)
-        self._rows.clear()
-
-    def write(self, *files: Path) -> int:
-        """Write the table to each file and return its number of rows."""
-        self._flush()
-        schema = self._schema()
-        for file in files:
-            parts = (conform(pq.read_table(part), schema) for part in self._parts)
-            tables = chain(parts, [schema.empty_table()] if not self._parts else [])
-            if file.suffix == ".csv":
-                write_csv(map(nullable_frame, tables), file)
-            else:
-                write_parquet(tables, file)
-        return self.count
-
-    def _schema(self) -> pa.Schema:
-        """Return one type per column; amounts without any value are numbers."""
-        parts = [inferred_schema(list(self._columns.values())), *map(pq.read_schema, self._parts)]
-        kinds = {field.name: field.type for field in unified_schema(parts)}
-        number = pa.float64()
-        return pa.schema([(name, number if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
-
-    def typed_columns(self) -> Columns:
-        """Return the columns with the types that their values have."""
-        schema = self._schema()
-        return [
-            column._replace(type=type_name(schema.field(name).type)) if column.type in ("amount", "value") else column
-            for name, column in self._columns.items()
-        ]
-
-
 def readme(tables: list[str], key: list[str], to: str) -> str:
     """Return some lines each for pandas, R and DuckDB: the mean efficiency of matches by end.
 
@@ -330,9 +365,10 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
         key: The columns that join them.
         to: Ending of the files.
     """
-    words = ', keep_default_na=False, na_values=[""]' if to == "csv" else ""
-    pandas = "read_csv" if to == "csv" else "read_parquet"
-    r, empty = ("read.csv", ', na.strings = ""') if to == "csv" else ("arrow::read_parquet", "")
+    words = "" if to == "parquet" else ', keep_default_na=False, na_values=[""]'
+    pandas = {"csv": "read_csv", "xlsx": "read_excel"}.get(to, "read_parquet")
+    reads = {"csv": ("read.csv", ', na.strings = ""'), "xlsx": ("readxl::read_excel", "")}
+    r, empty = reads.get(to, ("arrow::read_parquet", ""))
     columns = ", ".join(f'"{name}"' for name in key)
     using = ", ".join(key)
     return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv,

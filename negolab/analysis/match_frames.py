@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
@@ -21,10 +22,12 @@ import pyarrow.parquet as pq
 from negolab import store, user_code
 from negolab._internal.files import atomic_write
 from negolab._internal.version import __version__
-from negolab.analysis.columns import Column, Columns, chunked, conform, inferred_schema, unified_schema
+from negolab.analysis.columns import Column, Columns, chunked, inferred_schema, unify
 from negolab.analysis.measures import measure_match
+from negolab.analysis.parts import work_on
+from negolab.analysis.rows import has_agreed, matched
 from negolab.analysis.table_columns import MATCHES
-from negolab.analysis.tables import has_agreed, matched
+from negolab.formats import Part, open_source
 from negolab.record import Record
 from negolab.sweeps import status
 
@@ -47,13 +50,26 @@ def read_matches(folder: Path) -> pa.Table:
     """
     made_from = _made_from(folder)
     found = _read_kept(folder / FILE, made_from)
-    return measure_folder(folder, store.iter_records(folder), made_from) if found is None else found
+    return _kept(folder, _measure_parts(folder), made_from) if found is None else found
 
 
-def measure_folder(folder: Path, records: Iterator[Record], made_from: bytes | None = None) -> pa.Table:
+def measure_folder(folder: Path, records: Iterator[Record]) -> pa.Table:
     """Measure the records of a folder and keep the table beside them; raises what `read_matches` does."""
-    made_from = _made_from(folder) if made_from is None else made_from
-    found = unify([_NONE, *_measured(records)])
+    return _kept(folder, _measured(records), _made_from(folder))
+
+
+def _measure_parts(folder: Path) -> list[pa.Table]:
+    parts, found = open_source(folder).parts() or (), list[pa.Table]()
+    work_on([partial(_measure_part, part) for part in parts], found.append, "measures", parts)
+    return found
+
+
+def _measure_part(part: Part) -> pa.Table:
+    return unify([_NONE, *_measured(entry.record for entry in part.entries())])
+
+
+def _kept(folder: Path, measured: Iterable[pa.Table], made_from: bytes) -> pa.Table:
+    found = unify([_NONE, *measured])
     with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
         _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
     return found
@@ -69,13 +85,6 @@ def read_sweep(path: Path) -> pa.Table:
     """Return the matches of all finished cells of a sweep's folder."""
     none = _NONE.add_column(1, "cell", pa.array([], pa.large_string()))
     return unify([none, *(read_cell(file.parent) for file in sorted(path.glob(f"cells/*/{status.FILE}")))])
-
-
-def unify(tables: Iterable[pa.Table]) -> pa.Table:
-    """Concatenate tables whose columns differ; a column is empty where a table lacks it."""
-    parts = list(tables)
-    schema = unified_schema([part.schema for part in parts])
-    return pa.concat_tables([schema.empty_table(), *(conform(part, schema) for part in parts)])
 
 
 def _made_from(folder: Path) -> bytes:

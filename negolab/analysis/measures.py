@@ -53,7 +53,7 @@ MEANINGS = {
     "irrational_deals": "1: the agreed deal, or all trades together, left the seat with less than no deal would",
     "irrational_offers": "proposals of the seat that would have left it with less than no deal",
     "first_mover": "true: the seat made the first proposal; empty: both move at once",
-    "first_offer": "what the seat's first proposal would have brought it by itself",
+    "first_offer_payoff": "what the seat's first proposal would have brought it by itself",
     "first_offer_share": "gain of the seat's first proposal as a part of the most that the zone of agreement holds for "
     "it: 0 = as no deal, 1 = all, above 1 = beyond the zone",
     "concession": "mean amount by which the seat lowered its claim from one proposal to the next, all worth what they "
@@ -64,13 +64,13 @@ MEANINGS = {
 """Meanings of the general measures; those of a seat end in `_a` and `_b` in tables."""
 COUNTED_IN_STAKES = {
     *("joint", "possible", "frontier_distance", "nash_distance", "kalai_smorodinsky_distance"),
-    *("loss_no_deal", "loss_bad_deal", "loss_delay", "gain", "first_offer", "concession"),
+    *("loss_no_deal", "loss_bad_deal", "loss_delay", "gain", "first_offer_payoff", "concession"),
 }
 """General measures in the game's `stake_unit`, or in its `unit` where it has none."""
 
 _OF_SEATS = {
     *("gain", "surplus_share", "irrational_deals", "irrational_offers"),
-    *("first_mover", "first_offer", "first_offer_share", "concession"),
+    *("first_mover", "first_offer_payoff", "first_offer_share", "concession"),
     *(f"{kind}_steps" for kind in STEPS),
     *(f"{kind}_faults" for kind in KINDS),
 }
@@ -97,7 +97,7 @@ def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any
     Raises:
         ValueError: The record cannot be replayed.
     """
-    general = _tried("the general measures", GENERAL, lambda: _general_measures(record), failed)
+    general = _tried("the general measures", GENERAL, lambda: general_measures(record), failed)
     return {**general, **_game_measures(record, failed)}
 
 
@@ -114,7 +114,8 @@ def _tried(
         return dict.fromkeys(names)
 
 
-def _general_measures(record: Record) -> dict[str, Any]:
+def general_measures(record: Record) -> dict[str, Any]:
+    """Return the measures of a match that every game has, by name."""
     own, made = gains(record), proposals(record)
     joint, possible = surplus(record, own)
     start = _start(record)
@@ -126,7 +127,7 @@ def _general_measures(record: Record) -> dict[str, Any]:
         "irrational_deals": irrational_deals(record, outcome, start),
         "irrational_offers": irrational_offers(made, start),
         "first_mover": {seat: made[0].seat == seat if made and not _at_once(record) else None for seat in SEATS},
-        "first_offer": {seat: own[0] if own else None for seat, own in _claims(made).items()},
+        "first_offer_payoff": {seat: own[0] if own else None for seat, own in _claims(made).items()},
         "first_offer_share": first_offer_share(made, start),
         "concession": concession(record, made),
         **steps(record, made),

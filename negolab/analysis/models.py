@@ -6,122 +6,46 @@ A deal is a draw of the game's start; coming to terms is called an agreement.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
-from negolab.analysis import measures as measured
 from negolab.analysis import tables
 from negolab.analysis.comparisons import NotSharedError, contrast
 from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate, share_of
-from negolab.analysis.observations import MatchRow, Sample
-from negolab.analysis.replies import forfeiting_seat, iter_replies
+from negolab.analysis.observations import Sample
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
+from negolab.analysis.table_columns import COUNTED
 from negolab.analysis.tables import Source
-from negolab.game import SEATS, Seat, other
-from negolab.record import Record
-
-COUNTED = ("input", "output", "reasoning")
-"""Kinds of tokens that an endpoint counts; `reasoning` tokens are part of `output`."""
 
 GROUP = ["setting", "player", "opponent"]
 """Columns that identify a game, a player and its opponent."""
 
 
 def seat_frame(source: Source) -> pd.DataFrame:
-    """Return one row per match and seat.
+    """Return the rows of `tables.seats` as the estimates take them: without results of matches that have no regular
+    end.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        Columns:
-
-        - `match`, in a sweep `cell`, `setting` (game and preset), `deal`, `draw`, `deterministic` and `chance` (see
-          `analysis.observations`), `seat`, `player`, `opponent`.
-        - `end`; `stopped`, "failed" or "timed out" where a run stopped the match, "unfinished" where it has no regular
-          end, else None; `agreed`, None where the match was stopped.
-        - `payoff`, the seat's own, in the game's unit; `joint` and `possible`, the reached and the largest joint
-          surplus above no deal (`measures.surplus`). None where the match was stopped.
-        - `moves` of the seat, and `fallbacks`: those that a rule made, because no reply could be used; `has_fallback`,
-          true if a rule made a move of either seat; `decided_by_fallback`, see `fallbacks.Fallbacks`.
-        - `replies` (all); `format`, `rule` and `time`, rejected replies by kind; `forfeits`; `lost_by`, the kind of
-          fault by which this seat ended the match.
-        - Of a model `answers`, `tokens_*`, `cost` (US dollars, cached answers included) and `seconds` at the endpoint;
-          None where one of the answers does not tell.
+        The columns of `tables.seats` and `setting` (game and preset). `stopped` is also "unfinished", where a match has
+        no regular end; `agreed`, `payoff`, `joint` and `possible` of one that was stopped are empty. Players without a
+        name are "?".
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
         ValueError: A line is not a record, or a record cannot be replayed.
     """
-    return pd.DataFrame([row for cell, record in tables.records(source) for row in _seats(record, cell)])
-
-
-def _seats(record: Record, cell: str | None) -> Iterator[dict[str, Any]]:
-    header, row = record.header, MatchRow.of(record)
-    joint, possible = measured.surplus(record) if row.has_result else (None, None)
-    key = {
-        "match": record.id,
-        **({} if cell is None else {"cell": cell}),
-        "setting": " ".join(filter(None, (header.game, header.preset))),
-        "deal": row.deal,
-        "draw": row.draw,
-        "deterministic": row.deterministic,
-        "chance": row.chance,
-    }
-    whole = {
-        "end": record.end,
-        "stopped": None if row.has_result else row.stopped or "unfinished",
-        "agreed": record.end == "AGREED" if row.has_result else None,
-        "joint": joint,
-        "possible": possible,
-    }
-    for seat in SEATS:
-        own = tables.seat_row(row, seat)
-        yield {
-            **key,
-            "seat": seat,
-            "player": row.player(seat),
-            "opponent": row.player(other(seat)),
-            **whole,
-            "payoff": own["payoff"] if row.has_result else None,
-            "moves": own["moves"],
-            "fallbacks": own["fallbacks"],
-            "has_fallback": row.fallbacks.any,
-            "decided_by_fallback": row.fallbacks.decided,
-            **_faults(record, seat),
-            "forfeits": own["forfeits"],
-            **_taken(record, seat),
-        }
-
-
-def _faults(record: Record, seat: Seat) -> dict[str, Any]:
-    replies = sum(event.seat == seat for event, _, _ in iter_replies(record))
-    lost = forfeiting_seat(record)
-    kind = lost[1] if lost and lost[0] == seat else None
-    counts: dict[str, int] = {str(of): n for of, n in measured.faults(record)[seat].items()}
-    return {"replies": replies, **counts, "lost_by": kind}
-
-
-def _taken(record: Record, seat: Seat) -> dict[str, Any]:
-    """Return the usage columns: answers of a model, their tokens, cost and time."""
-    replies = [reply for event, reply, _ in iter_replies(record) if event.seat == seat and reply is not None]
-    answers = [reply for reply in replies if reply.via == "model"]
-    usages = [reply.usage or {} for reply in answers]
-    return {
-        "answers": len(answers),
-        **{f"tokens_{name}": _sum([usage.get(name) for usage in usages]) for name in COUNTED},
-        "cost": _sum([reply.cost for reply in answers]),
-        "seconds": _sum([usage.get("latency") for usage in usages]),
-    }
-
-
-def _sum(numbers: Sequence[float | None]) -> float | None:
-    """Sum the numbers; None if there are none or one of them is unknown."""
-    known = [number for number in numbers if number is not None]
-    return float(sum(known)) if numbers and len(known) == len(numbers) else None
+    frame = tables.seats(source)
+    is_open = frame["end"].isna() | frame["end"].eq("ABORTED")
+    stopped = frame["stopped"].mask(frame["stopped"].isna() & is_open, "unfinished")
+    results = {name: frame[name].where(stopped.isna()) for name in ("agreed", "payoff", "joint", "possible")}
+    setting = (frame["game"] + " " + frame["preset"].fillna("")).str.strip()
+    return frame.assign(setting=setting, stopped=stopped, **results).fillna({"player": "?", "opponent": "?"})
 
 
 # Names.
@@ -187,7 +111,8 @@ def with_efficiency(frame: pd.DataFrame) -> pd.DataFrame:
 
 def faulty_share(frame: pd.DataFrame, kind: str) -> Estimate:
     """Return the share of games in which a seat had a reply rejected for this kind of fault (or `forfeits`)."""
-    return share_of(frame, frame[kind] > 0)
+    column = kind if kind in frame else f"{kind}_faults"
+    return share_of(frame, frame[column] > 0)
 
 
 def agreement_share(frame: pd.DataFrame) -> Estimate:
@@ -254,7 +179,7 @@ NO_FALLBACK = ", no fallback"
 """Ends the names of measures over the games in which no rule made a move."""
 _DECIDED = Measure("decided by fallback", "decided_by_fallback", "share"), "% of games"
 _CONDUCT = [
-    *((Measure(f"{kind} faults", kind, "share"), "% of games") for kind in KINDS),
+    *((Measure(f"{kind} faults", f"{kind}_faults", "share"), "% of games") for kind in KINDS),
     (Measure("allowance used up", "forfeits", "share"), "% of games"),
     *((Measure(f"lost by {kind}", f"lost by {kind}", "share"), "% of games") for kind in KINDS),
 ]

@@ -46,18 +46,20 @@ def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[Estimate,
 
     Returns:
         The slope, in payoff per unit of the claim; and the points, a row per match and seat with `player`, `seat`,
-        `first_offer` and `payoff`, for `charts.anchoring`.
+        `first_offer_payoff` and `payoff`, for `charts.anchoring`.
 
     Raises:
         ValueError: The claims of no player vary at any seat.
     """
-    first = proposals[proposals["number"] == 1].rename(columns={"own_payoff": "first_offer"})
+    first = proposals[proposals["number"] == 1].rename(columns={"own_payoff": "first_offer_payoff"})
     rows = _with_deals(first, matches)
     of = "gain" if "gain_a" in rows else "payoff"
     paid = {seat: rows[f"{of}_{seat.lower()}"] for seat in SEATS}
     points = rows.assign(payoff=paid["A"].where(rows["seat"] == "A", paid["B"]).astype(float))
-    points = drop_copies(with_value(points, "payoff").astype({"first_offer": float}))
-    return slope(points, "payoff", "first_offer"), points[["match", "player", "seat", "deal", "first_offer", "payoff"]]
+    points = drop_copies(with_value(points, "payoff").astype({"first_offer_payoff": float}))
+    return slope(points, "payoff", "first_offer_payoff"), points[
+        ["match", "player", "seat", "deal", "first_offer_payoff", "payoff"]
+    ]
 
 
 def slope(rows: pd.DataFrame, column: str, x: str) -> Estimate:

@@ -8,14 +8,15 @@ from functools import reduce
 from typing import Any, NamedTuple
 
 from negolab.events import Event, Forfeited, Rejected, Replied, Stepped, same_payoffs
-from negolab.game import SEATS, Invalid, InvalidKind, Reply, Seat, State, observe
+from negolab.game import SEATS, Invalid, InvalidKind, Reply, Seat, State
 from negolab.ledger import Cost
-from negolab.record import Record, kept_for_last, start_state, states
+from negolab.record import Record, kept_for_last, said, start_state, states
 
 
-def iter_replies(record: Record) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
-    """Yield the result of each request to a seat: its event, the reply if there was one, and the rejection if any."""
-    return replies_in(record.events)
+@kept_for_last
+def iter_replies(record: Record) -> tuple[tuple[Replied | Rejected, Reply | None, Invalid | None], ...]:
+    """Return the result of each request to a seat: its event, the reply if there was one, and the rejection if any."""
+    return tuple(replies_in(record.events))
 
 
 def replies_in(events: Sequence[Event]) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
@@ -71,12 +72,10 @@ def iter_accepted(record: Record) -> Iterator[AcceptedReply]:
     Raises:
         ValueError: The record cannot be replayed; names the event.
     """
-    game = record.game
-    told = {seat: game.told(seat) for seat in SEATS}
     before = start_state(record)
     for at, (event, after) in enumerate(zip(record.events, states(record), strict=True)):
         if isinstance(event, Replied) and _refusal(record.events, at) is None:
-            action = told[event.seat].parse(event.reply.text, observe(before, event.seat))
+            action = said(record, at).action
             if not isinstance(action, Invalid):
                 yield AcceptedReply(at, event.seat, event.reply.text, action, before)
         before = after

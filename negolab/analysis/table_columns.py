@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from negolab.analysis.columns import Column, Columns
+from negolab.analysis.summary import KINDS
 from negolab.game import SEATS
 from negolab.ledger import TOKENS
 
@@ -57,11 +58,17 @@ MATCHES: Columns = [
     Column("decided_by_fallback", "boolean", "true: a fallback was the end, the accepted offer or a division"),
 ]
 
+
+def _alike(*names: str) -> Columns:
+    """Return the columns that matches have, too."""
+    return [column for column in MATCHES if column.name in names]
+
+
+COUNTED = ("input", "output", "reasoning")
+"""Kinds of tokens that an endpoint counts; `reasoning` tokens are part of `output`."""
+
 SEAT_COLUMNS: Columns = [
-    MATCH,
-    Column("draw", "text", "the chance in the deal alone, to pair treatments on"),
-    Column("deterministic", "boolean", "true: both players draw nothing at random, so that copies of a draw are alike"),
-    Column("chance", "boolean", "true: the game drew its start; false: it was given, or there is nothing to draw"),
+    *_alike("match", "game", "preset", "deal", "draw", "deterministic", "chance"),
     Column("seat", "text", "the seat: A or B"),
     Column("role", "text", "what the game calls the seat, such as buyer"),
     Column("player", "text", "who sat there"),
@@ -72,11 +79,24 @@ SEAT_COLUMNS: Columns = [
     Column("payoff", "amount", "what the seat is paid; empty: nothing is paid", UNIT),
     Column("gain", "amount", "gain of the seat above no deal", STAKES, "payoff - payoff without a deal"),
     Column("surplus_share", "number", "the seat's part of the joint gain", "", "gain / (gain + gain of the other)"),
+    Column("joint", "amount", "surplus of both above no deal", STAKES, "gain of A + gain of B"),
+    Column("possible", "amount", "largest joint surplus that the start allowed", STAKES),
     Column("first_offer", "value", "the seat's first proposal: a price in cents, or who gets what as JSON"),
     Column("first_offer_payoff", "amount", "what that proposal would have brought the seat by itself", STAKES),
     Column("agreed", "boolean", "true: the match ended in agreement; empty: it was stopped, or is not over"),
-    Column("stopped", "text", "failed or timed out: the run stopped the match"),
-    Column("decided_by_fallback", "boolean", "true: a fallback was the end, the accepted offer or a division"),
+    *_alike("end", "stopped"),
+    Column("replies", "integer", "replies of the seat, rejected ones included"),
+    *(Column(f"{kind}_faults", "integer", f"rejected replies of the seat, of kind {kind}") for kind in KINDS),
+    Column("forfeits", "integer", "how often the seat used up its retries"),
+    Column("lost_by", "text", "kind of the fault by which the seat ended the match: format, rule or time"),
+    Column("moves", "integer", "moves of the seat, those that a rule made for it (fallbacks) included"),
+    Column("fallbacks", "integer", "moves of the seat that a rule made, because no reply could be used"),
+    Column("has_fallback", "boolean", "true: a rule made a move of either seat"),
+    *_alike("decided_by_fallback"),
+    Column("answers", "integer", "answers of the seat's model"),
+    *(Column(f"tokens_{name}", "number", f"tokens of its answers: {name}", "tokens") for name in COUNTED),
+    Column("cost", "number", "cost of its answers at list price, cached ones included", "US dollars"),
+    Column("seconds", "number", "time of its answers at the endpoint", "s"),
     Column("started", "time", "when the match was dealt", "UTC"),
     Column("version", "text", "version of negolab that played it"),
 ]

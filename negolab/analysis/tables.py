@@ -6,13 +6,11 @@ Paths are read one match at a time: a frame needs the memory of its columns, a P
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from collections.abc import Iterable, Iterator
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
-import msgspec
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,18 +25,13 @@ from negolab.analysis.columns import (
     inferred,
     to_frame,
     typed_frame,
+    unify,
     write_table,
 )
-from negolab.analysis.observations import MatchRow
-from negolab.analysis.replies import agreeing_reply, iter_replies, reply_positions
-from negolab.analysis.replies import proposals as proposals_of
-from negolab.analysis.table_columns import MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS
-from negolab.events import Ended, Forfeited, Rejected, Replied
-from negolab.formats import open_source
-from negolab.formatting import format_model
-from negolab.game import SEATS, Invalid, Reply, Seat, other
-from negolab.ledger import TOKENS
-from negolab.record import Record, encode_set, kept_for_last, start_state
+from negolab.analysis.parts import work_on
+from negolab.analysis.rows import TABLES, Row
+from negolab.formats import Part, open_source
+from negolab.record import Record
 from negolab.sweeps.status import is_sweep
 
 __all__ = [
@@ -57,7 +50,6 @@ __all__ = [
 Place = str | os.PathLike[str]
 Source = Iterable[Record] | Place
 """Records, or a path as of `formats.open_source`: a file, or the folder of a run, a sweep or published episodes."""
-Row = dict[str, Any]
 
 
 def matches(source: Source) -> pd.DataFrame:
@@ -78,7 +70,8 @@ def matches(source: Source) -> pd.DataFrame:
 
 
 def seats(source: Source) -> pd.DataFrame:
-    """Return one row per match and seat: role, player, own value, payoff, gain and first offer; each is replayed.
+    """Return one row per match and seat: role, player, own value, payoff, gain, first offer, faults and a model's cost;
+    each is replayed.
 
     Args:
         source: Records, or a path to them.
@@ -215,16 +208,34 @@ def measures(source: Source) -> pd.DataFrame:
         ValueError: A line is not a record, or a record cannot be replayed.
     """
     names = ["match", "cell"] if _is_sweep(source) else ["match"]
+    found, parts = list[pa.Table](), _parts(source)
+    if parts is None:
+        found.append(_measured(records(source)))
+    else:
+        work_on([partial(_measure_part, part) for part in parts], found.append, "measures", parts)
+    table = to_frame(unify(found))
+    return table.reindex(columns=[*names, *table.columns.drop(["match", "cell"], errors="ignore")])
+
+
+def _parts(source: Source) -> list[Part] | None:
+    """Return the parts of a source that is a path; None where there are none."""
+    return open_source(os.fspath(source)).parts() if isinstance(source, str | os.PathLike) else None
+
+
+def _measure_part(part: Part) -> pa.Table:
+    return _measured((entry.cell, entry.record) for entry in part.entries())
+
+
+def _measured(found: Iterable[tuple[str | None, Record]]) -> pa.Table:
     # By columns: a dict for each of 100,000 rows takes several times the memory.
     columns: dict[str, list[Any]] = {}
-    for before, (cell, record) in enumerate(records(source)):
+    for before, (cell, record) in enumerate(found):
         for name, value in {"match": record.id, "cell": cell, **measured.measure_match(record)}.items():
             columns.setdefault(name, [None] * before).append(value)
         for column in columns.values():
             if len(column) == before:
                 column.append(None)
-    found = to_frame(pa.table({name: inferred(values) for name, values in columns.items()}))
-    return found.reindex(columns=[*names, *found.columns.drop(["match", "cell"], errors="ignore")])
+    return pa.table({name: inferred(values) for name, values in columns.items()})
 
 
 def _frame(source: Source, table: Name) -> pd.DataFrame:
@@ -252,190 +263,3 @@ def records(source: Source) -> Iterator[tuple[str | None, Record]]:
         yield from ((None, record) for record in source)
     else:
         yield from ((entry.cell, entry.record) for entry in open_source(os.fspath(source)).entries())
-
-
-# Rows.
-
-
-def _match(record: Record) -> Iterator[Row]:
-    yield matched(record)
-
-
-@kept_for_last
-def matched(record: Record) -> Row:
-    """Return the columns `MATCHES` of a match."""
-    row = MatchRow.of(record)
-    header = record.header
-    last = record.events[-1]
-    seats = {seat.lower(): seat_row(row, seat) for seat in SEATS}
-    return {
-        "match": header.id,
-        "game": header.game,
-        "preset": header.preset,
-        "seed": header.seed,
-        "deal": row.deal,
-        "draw": row.draw,
-        "deterministic": row.deterministic,
-        "chance": row.chance,
-        "end": record.end,
-        "stopped": row.stopped,
-        "reason": last.reason if isinstance(last, Ended) else None,
-        **{f"{name}_{seat}": value for seat, own in seats.items() for name, value in own.items()},
-        **_of_game(record),
-        "decided_by_fallback": row.fallbacks.decided,
-    }
-
-
-def _of_game(record: Record) -> Row:
-    """Return the columns of `MATCHES` that only the game can tell; none where it is not imported."""
-    try:
-        game, begun, agreeing = record.game, start_state(record), agreeing_reply(record)
-    except ValueError:
-        return {}
-    turn, by, reply = agreeing or (None, None, None)
-    drawn = {f"own_value_{seat.lower()}": plain(game.own_value(begun, seat)) for seat in SEATS}
-    return {**drawn, "accepted_by": by, "accepted_turn": turn, "accepted_at": reply and reply.answered_at}
-
-
-def plain(value: Any) -> Any:
-    """Return a value that one field of a table can hold: numbers and words as they are, else JSON text."""
-    is_plain = value is None or isinstance(value, int | float | str)
-    return value if is_plain else msgspec.json.encode(value, enc_hook=encode_set).decode()
-
-
-def has_agreed(row: Row) -> bool | None:
-    """Return True if a match ended in agreement; None where a run stopped it or it is not over."""
-    return None if row["end"] is None or row["stopped"] else row["end"] == "AGREED"
-
-
-def _seats(record: Record) -> Iterator[Row]:
-    return seat_rows(record, measured.measure_match(record))
-
-
-def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the columns `SEAT_COLUMNS` of both seats of a match from its measures, which may be none."""
-    row, header = matched(record), record.header
-    terms: dict[Seat, Mapping[str, Any]] = {}
-    for made in proposals_of(record) if found else ():
-        terms.setdefault(made.seat, made.terms)
-    for seat in SEATS:
-        at = f"_{seat.lower()}"
-        first = terms.get(seat, {})
-        names = {each: header.players.get(each) for each in SEATS}
-        labels = {each: header.notes.get("models", {}).get(each, {}).get("label") or names[each] for each in SEATS}
-        yield {
-            **{name: row[name] for name in ("match", "draw", "deterministic", "chance", "stopped")},
-            "decided_by_fallback": row["decided_by_fallback"],
-            "seat": seat,
-            "role": record.game.role(seat),
-            "player": names[seat],
-            "label": labels[seat],
-            "opponent": names[other(seat)],
-            "opponent_label": labels[other(seat)],
-            "own_value": row.get(f"own_value{at}"),
-            "payoff": row[f"payoff{at}"],
-            **{name: found.get(f"{name}{at}") for name in ("gain", "surplus_share")},
-            "first_offer": first.get("price_cents", plain(first.get("package"))),
-            "first_offer_payoff": found.get(f"first_offer{at}"),
-            "agreed": has_agreed(row),
-            "started": datetime.fromisoformat(header.created).timestamp() if header.created else None,
-            "version": header.negolab or None,
-        }
-
-
-def seat_row(row: MatchRow, seat: Seat) -> Row:
-    """Return the columns of `MATCHES` that each seat has, without the seat in their names."""
-    counts = Counter(type(event) for event in row.record.events if getattr(event, "seat", None) == seat)
-    own = row.fallbacks.seats[seat]
-    return {
-        "player": row.record.header.players.get(seat),
-        "settings": format_model(note) if (note := row.record.header.notes.get("models", {}).get(seat)) else None,
-        "payoff": row.record.payoffs[seat],
-        "replies": counts[Replied],
-        "rejected": counts[Rejected],
-        "forfeits": counts[Forfeited],
-        "moves": own.moves,
-        "fallbacks": own.fallbacks,
-        "fallback_codes": " ".join(cause.code for cause in own.causes) or None,
-    }
-
-
-def _turns(record: Record) -> Iterator[Row]:
-    for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
-        yield _turn(record, turn, event.seat, reply, invalid)
-
-
-def _replies(record: Record) -> Iterator[Row]:
-    for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
-        if reply is not None and reply.via == "model":
-            usage = reply.usage or {}
-            yield {
-                **_turn(record, turn, event.seat, reply, invalid),
-                **{f"tokens_{name}": usage.get(name) for name in TOKENS},
-                **{name: usage.get(name) for name in ("finish", "latency", "queued", "attempts", "fingerprint")},
-                "replayed": bool(usage.get("replayed")),
-                "request_id": reply.request_id,
-            }
-
-
-def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: Invalid | None) -> Row:
-    timed = reply is not None and reply.asked_at is not None and reply.answered_at is not None
-    usage = (reply.usage or {}) if reply else {}
-    return {
-        "match": record.id,
-        "turn": turn,
-        "seat": seat,
-        "player": record.header.players.get(seat),
-        "text": reply.text if reply else None,
-        "legal": invalid is None,
-        "codes": " ".join(invalid.codes) if invalid else None,
-        "kind": invalid.kind if invalid else None,
-        "reason": invalid.reason if invalid else None,
-        "via": reply.via if reply else None,
-        "model": reply.model if reply else None,
-        "latency": reply.answered_at - reply.asked_at if timed else None,  # type: ignore[operator, union-attr]
-        "cost": reply.cost if reply else None,
-        **{f"tokens_{name}": usage[name] for name in TOKENS if name in usage},
-    }
-
-
-def _proposals(record: Record) -> Iterator[Row]:
-    turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
-    numbers, add_up = Counter[Seat](), record.game.stakes_add_up
-    before: dict[Seat, float] = {}
-    for made in proposals_of(record):
-        own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
-        total, last, claim = made.total or {}, before.get(made.seat), made.worths[made.seat]
-        numbers[made.seat] += 1
-        yield {
-            "match": record.id,
-            "turn": turn_of[made.at],
-            "seat": made.seat,
-            "player": record.header.players.get(made.seat),
-            "number": numbers[made.seat],
-            "first": numbers.total() == 1,
-            "own_payoff": own,
-            "other_payoff": others,
-            "own_total": total.get(made.seat),
-            "other_total": total.get(other(made.seat)),
-            "covered": made.total is not None,
-            "concession": None if last is None or add_up else last - claim,
-            "price_cents": made.terms.get("price_cents"),
-            "package": plain(made.terms.get("package")),
-        }
-        before[made.seat] = claim
-
-
-class _Table(NamedTuple):
-    columns: Columns
-    rows: Callable[[Record], Iterator[Row]]
-
-
-TABLES: dict[str, _Table] = {
-    "matches": _Table(MATCHES, _match),
-    "seats": _Table(SEAT_COLUMNS, _seats),
-    "turns": _Table(TURNS, _turns),
-    "replies": _Table(REPLIES, _replies),
-    "proposals": _Table(PROPOSALS, _proposals),
-}
-"""Columns and rows of each table of records."""

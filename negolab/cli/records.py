@@ -200,7 +200,10 @@ def _place(entry: SourceEntry, text: str) -> str:
 @app.command()
 def export(
     source: Annotated[Path, typer.Argument(help="A file of records, the folder of a run or a sweep, or a study file.")],
-    to: Annotated[str, typer.Option(help="csv or parquet (tables), md, html or tex (a transcript per record).")],
+    to: Annotated[
+        str,
+        typer.Option(help="csv, parquet, xlsx (tables, several by commas), md, html or tex (a transcript per record)."),
+    ],
     out: Annotated[Path | None, typer.Option(help="Folder to write to; default: where the records are.")] = None,
     id: Id = None,
     seat: Annotated[str | None, typer.Option(help="Transcripts of only what A or B saw and said.")] = None,
@@ -210,10 +213,10 @@ def export(
 ) -> None:
     """Write tables for analysis, with a dictionary of their columns, or transcripts to read or print."""
     import_games(source, module, trust)
-    if to not in (*_STYLES, *_TABLES):
+    if to not in (*_STYLES, *_TABLES) and "," not in to:
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES])}")
     view = None if seat is None else parse_seat(seat)
-    if view is not None and to in _TABLES:
+    if view is not None and to not in _STYLES:
         raise ValueError(f"--seat {view}: a table holds both seats; choose --to {', '.join(_STYLES)}")
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
@@ -223,7 +226,7 @@ def export(
     folder = out or (source if source.is_dir() else source.parent)
     folder.mkdir(parents=True, exist_ok=True)
     with private_files():
-        if to in _TABLES:
+        if to not in _STYLES:
             _tables(source, id, to, folder)
             return
         opened = open_records(source)
@@ -238,7 +241,7 @@ def export(
 
 _STYLES = {"md": "markdown", "html": "html", "tex": "latex"}
 """File ending of a transcript -> its style."""
-_TABLES = ("csv", "parquet")
+_TABLES = ("csv", "parquet", "xlsx")
 _SAME = 300
 """Characters with which all transcripts of a kind begin; of Markdown those of its title."""
 
@@ -247,11 +250,9 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     """Write the tables of a run or a sweep with a progress bar, and print how many rows each has."""
     from negolab.analysis import export
 
-    opened = open_records(source)
-    tables = export.open_tables(opened)
-    found = (one for one in tables.records if _has_id(one.record, id))
-    shown = tqdm(found, unit="match", file=sys.stderr, mininterval=0.5, disable=None)
-    rows = export.export(tables._replace(records=shown), folder, [to])
+    endings, opened = export.parse_endings(to), open_records(source)
+    tables = export.open_tables(opened, None if id is None else partial(_has_id, id=id))
+    rows = export.export(tables, folder, endings)
     print_left_out(opened)
     if "matches" not in rows:
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))

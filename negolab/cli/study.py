@@ -16,7 +16,6 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from negolab._internal.validation import suggest
 from negolab.cli.options import BaseUrls, Db, PriceOption
 from negolab.cli.play import RUNS, printable
 from negolab.formatting import format_end
@@ -290,12 +289,10 @@ def export(
     test: Annotated[bool, typer.Option("--test", help="Write the data of links for tests, and nothing else.")] = False,
 ) -> None:
     """Write the data of a study as tables, as `negolab export` does, with its participants, answers and events."""
-    from negolab.analysis.export import describe_rows
-    from negolab.studies.export import KINDS
+    from negolab.analysis.export import describe_rows, parse_endings
     from negolab.studies.export import export as write
 
-    if to not in KINDS:
-        raise ValueError(f"--to {to!r}: {suggest(to, KINDS)}")
+    parse_endings(to)
     study = read_study(file)
     folder = out or file.parent / f"{file.stem}{'-test' if test else ''}-export"
     with open_known_database(file, db, study) as database:

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 from negolab import store
 from negolab.formats import clembench
 from negolab.listing import ListedRecord, list_file, list_record
-from negolab.record import Record
+from negolab.record import Record, parse_record
 from negolab.sweeps import status
 from negolab.verification import Difference
 
@@ -33,6 +33,27 @@ class SourceEntry(NamedTuple):
     record: Record
     cell: str | None = None
     differences: tuple[Difference, ...] = ()
+
+
+class Part(NamedTuple):
+    """Lines of a file of records, between two bytes.
+
+    Attributes:
+        cell: As that of `SourceEntry`.
+        file: The file.
+        start: Where the first line begins.
+        stop: Where the last line ends.
+    """
+
+    cell: str | None
+    file: Path
+    start: int
+    stop: int
+
+    def entries(self) -> Iterator[SourceEntry]:
+        """Yield the part's records."""
+        lines = store.iter_lines(self.file, parse_record, self.start, self.stop)
+        return (SourceEntry(record, self.cell) for _, record in lines)
 
 
 class RecordSource:
@@ -71,6 +92,13 @@ class RecordSource:
         else:
             for cell, file in _record_files(self.path, self.kind):
                 yield from (SourceEntry(record, cell) for record in store.iter_records(file))
+
+    def parts(self) -> list[Part] | None:
+        """Return parts that can be worked on apart, in order; None of published episodes."""
+        if self.kind == "clembench":
+            return None
+        files = _record_files(self.path, self.kind)
+        return [Part(cell, file, *place) for cell, file in files for place in store.file_parts(file)]
 
     def _episodes(self) -> Iterator[SourceEntry]:
         self._left_out.clear()

@@ -17,6 +17,7 @@ import msgspec
 from negolab import catalog
 from negolab._internal import manifest
 from negolab._internal.version import __version__
+from negolab._internal.workers import is_loop_running
 from negolab.catalog import AnyGame
 from negolab.ledger import paid
 from negolab.llm.configuration import ModelConfiguration, open_models
@@ -30,7 +31,7 @@ from negolab.players.factory import PlayerFactory
 from negolab.players.lookup import PlayerSpec, resolve_players
 from negolab.record import Record
 from negolab.runs.answers import MAX_UNUSABLE
-from negolab.runs.driver import is_loop_running, play, seat_players
+from negolab.runs.driver import play, seat_players
 from negolab.runs.matchup import Matchup
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
 from negolab.runs.run import DEFAULTS, Run, RunOptions

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import inspect
 import time
-from collections.abc import Awaitable, Callable, Container, Coroutine, Mapping
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Awaitable, Callable, Container, Mapping
 from math import inf
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 
 from negolab._internal import clock
+from negolab._internal.workers import run_blocking
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
@@ -27,7 +27,6 @@ from negolab.runs.plan import derive_seed
 from negolab.runs.timer import CallTimedOut, call_within
 
 Watch = Callable[[Match, list[Event]], None]
-T = TypeVar("T")
 
 
 def play(
@@ -167,23 +166,6 @@ def submit_reply(match: Match, seat: Seat, answer: Any) -> list[Event]:
         kind = type(answer).__name__
         return match.reject(seat, Invalid(("not_text",), f"Your reply was {kind}, not text: send text.", "format"))
     return match.act(seat, answer)
-
-
-def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end; where an event loop is running already, in a thread of its own."""
-    if not is_loop_running():
-        return asyncio.run(coroutine)
-    with ThreadPoolExecutor(1, thread_name_prefix="negolab-play") as thread:
-        return thread.submit(asyncio.run, coroutine).result()
-
-
-def is_loop_running() -> bool:
-    """Return True inside a running event loop, as in Jupyter."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return False
-    return True
 
 
 def make_player(

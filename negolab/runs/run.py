@@ -11,7 +11,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from functools import reduce
+from functools import partial, reduce
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +20,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab._internal.validation import Count, Positive, Share, check_fields
+from negolab._internal.workers import WorkerPool, WorkersFailed, count_workers
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask, Seat
@@ -40,7 +41,7 @@ from negolab.runs.preflight import ask_once, tell_longest_prompt
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
 from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
 from negolab.runs.timer import MatchTimers
-from negolab.runs.workers import PlacedGame, Played, WorkerPool, count_workers, make_setup, why_one_process
+from negolab.runs.workers import AUTOMATIC_FROM, PlacedGame, Played, load_games, make_setup, why_one_process
 from negolab.store import MAX_LINE, REDRAW, STOPPED, iter_records
 
 GC_THRESHOLD = 20_000
@@ -291,7 +292,7 @@ class Run:
         why_not = next(
             filter(None, (why_one_process(each.game, each.plan, each.players) for each in self.matchups)), ""
         )
-        workers = count_workers(self._processes, games, why_not)
+        workers = 1 if why_not else count_workers(self._processes, games, AUTOMATIC_FROM)
         if why_not and self._processes is not None and self._processes > 1:
             self.set_message(f"one process plays: {why_not}")
         with relaxed_gc():
@@ -323,7 +324,7 @@ class Run:
         ]
         places = {matchup: place for place, matchup in enumerate(self.matchups)}
         pool = WorkerPool(
-            setups,
+            partial(load_games, setups),
             ((places[matchup], pairing) for matchup, pairing in missing),
             games,
             workers,
@@ -331,10 +332,13 @@ class Run:
             fail=self._fail_unplayed,
             may_begin=may_begin,
             notify=self.set_message,
+            what="games",
         )
-        self._workers = [asyncio.create_task(pool.play())]
+        self._workers = [asyncio.create_task(pool.work())]
         try:
             await self._workers[0]
+        except WorkersFailed as error:
+            raise RunFailed(str(error)) from None
         except asyncio.CancelledError:
             if not self._is_cancelled:
                 raise
@@ -342,13 +346,13 @@ class Run:
             self._workers[0].cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    def _keep_played(self, games: Sequence[PlacedGame], played: Played) -> None:
+    def _keep_played(self, games: Sequence[PlacedGame], played: Sequence[Played]) -> None:
         """Store and count games that a worker has played."""
-        lines = zip(games, played.lines.splitlines(keepends=True), strict=False)
-        for place, its in groupby(lines, key=lambda line: line[0][0]):
-            self.matchups[place].store.append_lines(b"".join(line for _, line in its))
+        lines = zip(games, played, strict=False)
+        for place, its in groupby(lines, key=lambda each: each[0][0]):
+            self.matchups[place].store.append_lines(b"".join(line for _, (*_, line) in its))
         try:
-            for stopped, reason in played.stopped:
+            for stopped, reason, _line in played:
                 self._count.add(stopped, reason)
         finally:
             self._changed()

@@ -18,9 +18,9 @@ import msgspec
 from negolab import catalog, store, user_code
 from negolab._internal import clock, environment
 from negolab._internal.files import atomic_write, check_in_place
+from negolab._internal.workers import WORKERS
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.prices import Prices
-from negolab.runs.workers import WORKERS
 from negolab.sweeps import status
 from negolab.sweeps.cell import MAX_ERROR_TEXT, CellJob, run_cell, stop_cells
 from negolab.sweeps.cluster import check_broker, check_shared_folder, connect

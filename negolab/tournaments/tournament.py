@@ -13,13 +13,13 @@ from typing_extensions import override
 
 from negolab import catalog
 from negolab._internal import manifest
+from negolab._internal.workers import is_loop_running
 from negolab.catalog import AnyGame
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.models import Models
 from negolab.players.lookup import PlayerSpec
 from negolab.runs.batch import open_matchups, read_arguments
-from negolab.runs.driver import is_loop_running
 from negolab.runs.progress import Progress
 from negolab.runs.run import DEFAULTS, Run, RunOptions
 from negolab.tournaments.plan import Design, TournamentPlan, make_parts, read_plan

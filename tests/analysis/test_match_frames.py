@@ -12,8 +12,8 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import match_frames, tables
-from negolab.analysis.columns import to_frame
-from negolab.analysis.match_frames import FILE, read_matches, unify
+from negolab.analysis.columns import to_frame, unify
+from negolab.analysis.match_frames import FILE, read_matches
 
 
 @pytest.fixture

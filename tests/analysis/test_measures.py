@@ -136,7 +136,7 @@ def test_a_match_that_was_stopped_has_no_outcome_to_measure() -> None:
     found = measures.measure_match(record)
     undefined = ("joint", "efficiency", "frontier_distance", "nash_distance", "turns_to_deal", "surplus_share_a")
     assert [found[name] for name in undefined] == [None] * 6
-    assert found["first_offer_a"] == 2000
+    assert found["first_offer_payoff_a"] == 2000
 
 
 # Bargaining: value 65, cost 40, so that prices share out 25 dollars.
@@ -153,7 +153,7 @@ def test_a_bargain_by_hand() -> None:
     assert (found["gain_a"], found["gain_b"]) == (1000, 1500)
     assert (found["joint"], found["possible"], found["efficiency"]) == (2500, 2500, 1)
     assert (found["surplus_share_a"], found["surplus_share_b"]) == (0.4, 0.6)
-    assert (found["first_offer_a"], found["first_offer_b"]) == (2500, 2000)
+    assert (found["first_offer_payoff_a"], found["first_offer_payoff_b"]) == (2500, 2000)
     assert (found["concession_a"], found["concession_b"]) == (500, 500)
     assert (found["turns_to_deal"], found["rounds"], found["price"]) == (5, 4, 5000)
     assert found["frontier_distance"] == pytest.approx(0)
@@ -205,7 +205,7 @@ def test_a_balloon_deal_by_hand() -> None:
     assert found["harmonic"] == pytest.approx(2 * 100 * 400 / 9 / (100 + 400 / 9))
     assert found["normalised_harmonic"] == pytest.approx(found["harmonic"] / (100 * 7 / 9) * 100)
     assert found["pareto"] and found["frontier_distance"] == 0
-    assert (found["concession_a"], found["first_offer_b"]) == (3, 9)
+    assert (found["concession_a"], found["first_offer_payoff_b"]) == (3, 9)
     assert found["pareto_proposals"] == pytest.approx(2 / 3)
     assert (found["switches"], found["stubbornness_a"], found["change"]) == (1, 0, pytest.approx((2 / 2 + 3 / 2) / 2))
 
@@ -268,7 +268,7 @@ def test_a_turn_that_ran_out_takes_nothing_back_from_the_other_seat() -> None:
     assert measures.faults(record)["A"] == {"format": 0, "rule": 0, "time": 0}
     assert measures.faults(record)["B"] == {"format": 0, "rule": 0, "time": 1}
     assert list(tables.turns([record]).legal) == [True, False, True]
-    assert measures.measure_match(record)["first_offer_a"] is not None
+    assert measures.measure_match(record)["first_offer_payoff_a"] is not None
 
 
 # Trading.

@@ -527,7 +527,10 @@ def test_only_payoffs_of_trading_are_wins_and_losses() -> None:
     units = units_of("trading")
     win = nl.load("trading").unit
     assert {name for name, unit in units.items() if unit == win} == {"payoff", "payoff_a", "payoff_b"}
-    assert {units[name] for name in ("loss_no_deal", "first_offer", "concession_steps")} == {"gain in own worth", ""}
+    assert {units[name] for name in ("loss_no_deal", "first_offer_payoff", "concession_steps")} == {
+        "gain in own worth",
+        "",
+    }
 
 
 def test_a_dictionary_names_the_unit_of_proposals_and_of_parameters(tmp_path: Path) -> None:

@@ -202,7 +202,7 @@ def test_rounds_that_a_forfeit_cut_off_are_lost_surplus() -> None:
     assert match.outcome is not None and match.outcome.end == "FORFEIT"
     assert joint == 0 and possible is not None and possible > 0
     row = models.seat_frame([match.record()]).iloc[0]
-    assert (row.replies, row.format, row.forfeits, row.lost_by) == (3, 3, 1, "format")
+    assert (row.replies, row.format_faults, row.forfeits, row.lost_by) == (3, 3, 1, "format")
 
 
 def test_games_without_chance_are_known_exactly_and_count_once_in_each_seat() -> None:

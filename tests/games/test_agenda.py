@@ -207,7 +207,7 @@ def test_measures_count_points_logrolling_and_concessions() -> None:
     assert found["own_concession_a"] == pytest.approx(2 / 4)
     assert found["theirs_concession_a"] == pytest.approx(20 / 4)
     assert found["own_concession_b"] is None
-    assert (found["first_offer_a"], found["frontier_distance"], found["nash_distance"]) == (22, 0, 0)
+    assert (found["first_offer_payoff_a"], found["frontier_distance"], found["nash_distance"]) == (22, 0, 0)
     assert found["messages"] == 6
 
 

@@ -15,16 +15,17 @@ from typing import Any
 import pytest
 
 import negolab as nl
+from negolab._internal import workers
+from negolab._internal.workers import count_workers
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.players.lookup import resolve
 from negolab.record import Record
-from negolab.runs import workers
 from negolab.runs.batch import open_run
 from negolab.runs.failure_log import FILE
 from negolab.runs.plan import derive_seed, make_plan
 from negolab.runs.run import Run, RunOptions
-from negolab.runs.workers import AUTOMATIC_FROM, count_workers
+from negolab.runs.workers import AUTOMATIC_FROM
 from negolab.verification import replay_differences
 from tests.support.command import NEGOLAB
 
@@ -191,14 +192,13 @@ def test_an_object_is_played_in_one_process_which_is_said_if_workers_were_asked_
 def test_workers_come_by_themselves_only_for_many_games_and_not_in_a_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workers, "_cores", lambda: 4)
     monkeypatch.delenv(workers.WORKERS, raising=False)
-    assert [count_workers(None, n, "") for n in (AUTOMATIC_FROM, AUTOMATIC_FROM + 1)] == [1, 4]
-    assert count_workers(3, 10, "") == 3 and count_workers(3, 2, "") == 2
-    assert count_workers(3, 10_000, "an object") == 1
+    assert [count_workers(None, n, AUTOMATIC_FROM) for n in (AUTOMATIC_FROM, AUTOMATIC_FROM + 1)] == [1, 4]
+    assert count_workers(3, 10, 100) == 3 and count_workers(3, 2, 100) == 2
     monkeypatch.setenv(workers.WORKERS, "1")
-    assert count_workers(None, 10_000, "") == 1 and count_workers(2, 10_000, "") == 2
+    assert count_workers(None, 10_000, 100) == 1 and count_workers(2, 10_000, 100) == 2
     monkeypatch.setenv(workers.WORKERS, "two")
     with pytest.raises(ValueError, match="NEGOLAB_WORKERS must be a whole number above 0, not 'two'"):
-        count_workers(None, 10_000, "")
+        count_workers(None, 10_000, 100)
     with pytest.raises(ValueError, match="workers must be a whole number from 1 up, not 0"):
         nl.run("bargaining", "time", "linear", n=2, out=os.devnull + "x", workers=0)
 

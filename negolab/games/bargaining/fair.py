@@ -250,7 +250,7 @@ def _mention(cents: int | None) -> re.Pattern[str]:
 
 def _numbers_fit(plain: str, heard: Heard) -> bool:
     """Return True if each number is the standing price, or told as a profit beside no acceptance word."""
-    for sentence in _SENTENCE.split(plain):
+    for sentence in filter(has_digit, _SENTENCE.split(plain)):
         rest = _mention(heard.asked).sub(" ", sentence)
         if heard.rules.acceptances.isdisjoint(words_of(rest)):
             rest = _PHRASES.AS_PROFIT.sub(" ", rest)

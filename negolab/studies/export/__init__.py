@@ -88,10 +88,7 @@ def _study(folder: Path) -> str | None:
     return about.get("study") if isinstance(about, dict) else None
 
 
-__all__ = ["KINDS", "export"]
-
-KINDS: dict[str, tuple[str, ...]] = {"csv": ("csv",), "parquet": ("parquet",), "both": ("csv", "parquet")}
-"""Endings of the files by value of `--to`."""
+__all__ = ["export"]
 
 
 def export(database: Database, study: Study, folder: Path, to: str = "both", *, test: bool = False) -> dict[str, int]:
@@ -101,7 +98,7 @@ def export(database: Database, study: Study, folder: Path, to: str = "both", *, 
         database: The database of the study.
         study: The study.
         folder: The folder to write; an earlier export of the same study is replaced.
-        to: "csv", "parquet" or "both".
+        to: Endings of the files, by commas: csv, parquet, xlsx.
         test: Write the data of links for tests, which are left out otherwise, and no others.
 
     Returns:
@@ -112,7 +109,7 @@ def export(database: Database, study: Study, folder: Path, to: str = "both", *, 
     """
     data, name = source(database, study, test=test), f"{study.name}, links for tests" if test else study.name
     with private_files(), replace_folder(folder, name) as new:
-        rows = exporting.export(_tables(data), new, KINDS[to])
+        rows = exporting.export(_tables(data), new, exporting.parse_endings(to))
         (new / "records.jsonl").write_bytes(b"".join(_records(data)))
         game = study.loaded(study.treatments[0])
         if (code := catalog.source(game)) is not None:

@@ -173,7 +173,7 @@ def anchoring(fit: stats.Estimate, points: pd.DataFrame, *, unit: str = "points"
     words = f"slope {format_significant(fit.value)}{format_interval(fit.low, fit.high)}, {sample_text(fit)}"
     figure = new_figure(f"first offer: own payoff if accepted ({unit})<br>{words}", f"own payoff ({unit})")
     for at, ((player, seat), part) in enumerate(points.groupby(["player", "seat"], sort=False)):
-        x, y = part["first_offer"] / scale, part["payoff"] / scale
+        x, y = part["first_offer_payoff"] / scale, part["payoff"] / scale
         look = {**mark_of(at, 6), "opacity": 0.4}
         name = f"{plain(player)} at {seat}, n = {len(part)}"
         figure.add_scatter(x=list(x), y=list(y), mode="markers", marker=look, name=name, legendgroup=str(at))

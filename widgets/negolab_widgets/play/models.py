@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import ipywidgets as w
 
-from negolab.runs.driver import run_blocking
+from negolab._internal.workers import run_blocking
 from negolab.studies.host_config import KnownEndpoints, build_host_config
 from negolab_widgets.tables.controls import box, column, set_visible, warning
 

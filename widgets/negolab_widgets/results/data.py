@@ -10,8 +10,8 @@ import pandas as pd
 import pyarrow as pa
 
 from negolab.analysis import cells
-from negolab.analysis.columns import to_frame
-from negolab.analysis.match_frames import read_cell, unify
+from negolab.analysis.columns import to_frame, unify
+from negolab.analysis.match_frames import read_cell
 from negolab.sweeps import status
 from negolab.sweeps.folder import SweepFolder
 

@@ -1,0 +1,242 @@
+"""Rows of the tables of records: what each match, seat, reply and proposal is told by."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import msgspec
+
+from negolab.analysis import measures as measured
+from negolab.analysis.columns import (
+    Columns,
+)
+from negolab.analysis.observations import MatchRow
+from negolab.analysis.replies import agreeing_reply, forfeiting_seat, iter_replies, reply_positions
+from negolab.analysis.replies import proposals as proposals_of
+from negolab.analysis.summary import KINDS
+from negolab.analysis.table_columns import COUNTED, MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS
+from negolab.events import Ended, Forfeited, Rejected, Replied
+from negolab.formatting import format_model
+from negolab.game import SEATS, Invalid, Reply, Seat, other
+from negolab.ledger import TOKENS
+from negolab.record import Record, encode_set, kept_for_last, start_state
+
+Row = dict[str, Any]
+
+
+def _match(record: Record) -> Iterator[Row]:
+    yield matched(record)
+
+
+@kept_for_last
+def matched(record: Record) -> Row:
+    """Return the columns `MATCHES` of a match."""
+    row = MatchRow.of(record)
+    header = record.header
+    last = record.events[-1]
+    seats = {seat.lower(): seat_row(row, seat) for seat in SEATS}
+    return {
+        "match": header.id,
+        "game": header.game,
+        "preset": header.preset,
+        "seed": header.seed,
+        "deal": row.deal,
+        "draw": row.draw,
+        "deterministic": row.deterministic,
+        "chance": row.chance,
+        "end": record.end,
+        "stopped": row.stopped,
+        "reason": last.reason if isinstance(last, Ended) else None,
+        **{f"{name}_{seat}": value for seat, own in seats.items() for name, value in own.items()},
+        **_of_game(record),
+        "decided_by_fallback": row.fallbacks.decided,
+    }
+
+
+def _of_game(record: Record) -> Row:
+    """Return the columns of `MATCHES` that only the game can tell; none where it is not imported."""
+    try:
+        game, begun, agreeing = record.game, start_state(record), agreeing_reply(record)
+    except ValueError:
+        return {}
+    turn, by, reply = agreeing or (None, None, None)
+    drawn = {f"own_value_{seat.lower()}": plain(game.own_value(begun, seat)) for seat in SEATS}
+    return {**drawn, "accepted_by": by, "accepted_turn": turn, "accepted_at": reply and reply.answered_at}
+
+
+def plain(value: Any) -> Any:
+    """Return a value that one field of a table can hold: numbers and words as they are, else JSON text."""
+    is_plain = value is None or isinstance(value, int | float | str)
+    return value if is_plain else msgspec.json.encode(value, enc_hook=encode_set).decode()
+
+
+def has_agreed(row: Row) -> bool | None:
+    """Return True if a match ended in agreement; None where a run stopped it or it is not over."""
+    return None if row["end"] is None or row["stopped"] else row["end"] == "AGREED"
+
+
+def _seats(record: Record) -> Iterator[Row]:
+    return seat_rows(record, measured.general_measures(record))
+
+
+def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
+    """Yield the columns `SEAT_COLUMNS` of both seats of a match from its measures, which may be none."""
+    row, header, lost = matched(record), record.header, forfeiting_seat(record)
+    notes, names = header.notes.get("models", {}), {seat: header.players.get(seat) for seat in SEATS}
+    labels = {seat: notes.get(seat, {}).get("label") or name for seat, name in names.items()}
+    terms: dict[Seat, Mapping[str, Any]] = {}
+    for made in proposals_of(record) if found else ():
+        terms.setdefault(made.seat, made.terms)
+    whole = {
+        **{name: row[name] for name in _OF_MATCH},
+        **{name: found.get(name) for name in ("joint", "possible")},
+        "agreed": has_agreed(row),
+        "has_fallback": bool(row["fallbacks_a"] or row["fallbacks_b"]),
+        "started": datetime.fromisoformat(header.created).timestamp() if header.created else None,
+        "version": header.negolab or None,
+    }
+    for seat in SEATS:
+        at, first = f"_{seat.lower()}", terms.get(seat, {})
+        yield {
+            **whole,
+            "seat": seat,
+            "role": record.game.role(seat),
+            "player": names[seat],
+            "label": labels[seat],
+            "opponent": names[other(seat)],
+            "opponent_label": labels[other(seat)],
+            **{name: row.get(f"{name}{at}") for name in _OF_SEAT},
+            **{name: found.get(f"{name}{at}") for name in ("gain", "surplus_share", *_FAULTS)},
+            "first_offer": first.get("price_cents", plain(first.get("package"))),
+            "first_offer_payoff": found.get(f"first_offer_payoff{at}"),
+            "lost_by": lost[1] if lost and lost[0] == seat else None,
+            **_taken(record, seat),
+        }
+
+
+_OF_MATCH = (
+    *("match", "game", "preset", "deal", "draw", "deterministic", "chance"),
+    *("end", "stopped", "decided_by_fallback"),
+)
+_OF_SEAT = ("own_value", "payoff", "replies", "forfeits", "moves", "fallbacks")
+_FAULTS = tuple(f"{kind}_faults" for kind in KINDS)
+
+
+def _taken(record: Record, seat: Seat) -> Row:
+    """Return what the answers of a seat's model took; of each, None where one of the answers does not tell."""
+    replies = [reply for event, reply, _ in iter_replies(record) if event.seat == seat and reply is not None]
+    answers = [reply for reply in replies if reply.via == "model"]
+    usages = [reply.usage or {} for reply in answers]
+    return {
+        "answers": len(answers),
+        **{f"tokens_{name}": _sum([usage.get(name) for usage in usages]) for name in COUNTED},
+        "cost": _sum([reply.cost for reply in answers]),
+        "seconds": _sum([usage.get("latency") for usage in usages]),
+    }
+
+
+def _sum(numbers: Sequence[float | None]) -> float | None:
+    """Sum the numbers; None if there are none or one of them is unknown."""
+    known = [number for number in numbers if number is not None]
+    return float(sum(known)) if numbers and len(known) == len(numbers) else None
+
+
+def seat_row(row: MatchRow, seat: Seat) -> Row:
+    """Return the columns of `MATCHES` that each seat has, without the seat in their names."""
+    counts = Counter(type(event) for event in row.record.events if getattr(event, "seat", None) == seat)
+    own = row.fallbacks.seats[seat]
+    return {
+        "player": row.record.header.players.get(seat),
+        "settings": format_model(note) if (note := row.record.header.notes.get("models", {}).get(seat)) else None,
+        "payoff": row.record.payoffs[seat],
+        "replies": counts[Replied],
+        "rejected": counts[Rejected],
+        "forfeits": counts[Forfeited],
+        "moves": own.moves,
+        "fallbacks": own.fallbacks,
+        "fallback_codes": " ".join(cause.code for cause in own.causes) or None,
+    }
+
+
+def _turns(record: Record) -> Iterator[Row]:
+    for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
+        yield _turn(record, turn, event.seat, reply, invalid)
+
+
+def _replies(record: Record) -> Iterator[Row]:
+    for turn, (event, reply, invalid) in enumerate(iter_replies(record)):
+        if reply is not None and reply.via == "model":
+            usage = reply.usage or {}
+            yield {
+                **_turn(record, turn, event.seat, reply, invalid),
+                **{f"tokens_{name}": usage.get(name) for name in TOKENS},
+                **{name: usage.get(name) for name in ("finish", "latency", "queued", "attempts", "fingerprint")},
+                "replayed": bool(usage.get("replayed")),
+                "request_id": reply.request_id,
+            }
+
+
+def _turn(record: Record, turn: int, seat: Seat, reply: Reply | None, invalid: Invalid | None) -> Row:
+    timed = reply is not None and reply.asked_at is not None and reply.answered_at is not None
+    usage = (reply.usage or {}) if reply else {}
+    return {
+        "match": record.id,
+        "turn": turn,
+        "seat": seat,
+        "player": record.header.players.get(seat),
+        "text": reply.text if reply else None,
+        "legal": invalid is None,
+        "codes": " ".join(invalid.codes) if invalid else None,
+        "kind": invalid.kind if invalid else None,
+        "reason": invalid.reason if invalid else None,
+        "via": reply.via if reply else None,
+        "model": reply.model if reply else None,
+        "latency": reply.answered_at - reply.asked_at if timed else None,  # type: ignore[operator, union-attr]
+        "cost": reply.cost if reply else None,
+        **{f"tokens_{name}": usage[name] for name in TOKENS if name in usage},
+    }
+
+
+def _proposals(record: Record) -> Iterator[Row]:
+    turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
+    numbers, add_up = Counter[Seat](), record.game.stakes_add_up
+    before: dict[Seat, float] = {}
+    for made in proposals_of(record):
+        own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
+        total, last, claim = made.total or {}, before.get(made.seat), made.worths[made.seat]
+        numbers[made.seat] += 1
+        yield {
+            "match": record.id,
+            "turn": turn_of[made.at],
+            "seat": made.seat,
+            "player": record.header.players.get(made.seat),
+            "number": numbers[made.seat],
+            "first": numbers.total() == 1,
+            "own_payoff": own,
+            "other_payoff": others,
+            "own_total": total.get(made.seat),
+            "other_total": total.get(other(made.seat)),
+            "covered": made.total is not None,
+            "concession": None if last is None or add_up else last - claim,
+            "price_cents": made.terms.get("price_cents"),
+            "package": plain(made.terms.get("package")),
+        }
+        before[made.seat] = claim
+
+
+class _Table(NamedTuple):
+    columns: Columns
+    rows: Callable[[Record], Iterator[Row]]
+
+
+TABLES: dict[str, _Table] = {
+    "matches": _Table(MATCHES, _match),
+    "seats": _Table(SEAT_COLUMNS, _seats),
+    "turns": _Table(TURNS, _turns),
+    "replies": _Table(REPLIES, _replies),
+    "proposals": _Table(PROPOSALS, _proposals),
+}
+"""Columns and rows of each table of records."""
