@@ -17,7 +17,7 @@ from typing_extensions import override
 
 import negolab as nl
 from negolab._internal import manifest
-from negolab.analysis import summary, tables
+from negolab.analysis import replies, summary, tables
 from negolab.events import Replied
 from negolab.llm.cache import Cache
 from negolab.llm.configuration import ModelConfiguration
@@ -592,7 +592,7 @@ def test_every_answer_of_a_model_has_its_row_also_where_it_became_no_words(tmp_p
 
     records = played(tmp_path, Cut(), LLM, "time", n=2)
     rows = tables.replies(records)
-    answers = [reply for r in records for _, reply, _ in tables.iter_replies(r) if reply is not None]
+    answers = [reply for r in records for _, reply, _ in replies.iter_replies(r) if reply is not None]
     assert len(rows) == sum(reply.via == "model" for reply in answers) < len(answers)
     first = rows.iloc[0]
     assert list(first[["text", "finish", "kind", "legal"]]) == ["I think that", "refusal", "format", False]
