@@ -18,6 +18,8 @@ from negolab.players.code import CodeReference, PlayerClass, find_player, offere
 from negolab.players.factory import PlayerFactory, class_factory, model_factory, object_factory
 from negolab.protocols import MODEL_PREFIX, Player, Scripted
 
+SHORT = {"tft": "tft_relative"}
+"""Short names for players of games that have several of the kind, and the one that is meant."""
 PlayerSpec = str | Player | PlayerClass | PlayerFactory
 """A player as a user gives it: a name, a reference such as `mine.py:Haggler,beta=2`, a class or function, an object."""
 
@@ -102,6 +104,8 @@ def _resolve_text(spec: str, game: AnyGame, load: bool, params: dict[str, Any]) 
     reference = parse_reference(spec)
     if name not in classes and (reference is None or not reference.is_file):
         classes = list_players(game)
+    if name not in classes and SHORT.get(name) in classes:
+        return _resolve_text(f"{SHORT[name]}{spec.removeprefix(name)}", game, load, params)
     if name in classes:
         return class_factory(name, classes[name], game, {**parse_settings(tail), **params}, spec=spec, origin=spec)
     if reference is not None and (reference.is_file or reference.is_importable()):

@@ -11,7 +11,7 @@ from negolab.game import Seat, observe
 from negolab.games.bargaining import PRESETS, Accept, Bargaining, Offer, Reject
 from negolab.games.bargaining.players import PLAYERS
 from negolab.match import Match
-from negolab.players.lookup import player
+from negolab.players.lookup import player, resolve
 from negolab.theory.equilibrium import rubinstein, spe_closed_form, spe_grid, spe_path
 from negolab.theory.solutions import ask_set, ask_uniform, bid_set, bid_uniform, kalai_smorodinsky, nash
 
@@ -126,6 +126,11 @@ def test_the_last_response_takes_any_gain_except_where_a_player_insists() -> Non
     assert act("fair", game, "B", 5251) == Reject()
     assert act("fair", game, "B", 5250) == Accept()
     assert act("linear", bargaining(rounds=1, outside_buyer=100), "B", 6401) == Reject()
+
+
+def test_tft_is_the_relative_one() -> None:
+    assert resolve("tft:start=6000", bargaining()).name == "tft_relative:start=6000"
+    assert act("tft", bargaining(), "A") == act("tft_relative", bargaining(), "A")
 
 
 def test_two_equilibrium_players_agree_at_once_on_the_first_price() -> None:
