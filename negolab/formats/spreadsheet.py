@@ -15,10 +15,9 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
-import pandas as pd
 
 from negolab import catalog
 from negolab._internal.files import read_text
@@ -31,6 +30,9 @@ from negolab.games.agenda.scenario import fold
 from negolab.games.split.reading import write_proposal
 from negolab.match import Match
 from negolab.record import Record
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 SOURCE = "csv"
 """The note `source` of an imported record, and the `via` of its replies."""
@@ -119,6 +121,8 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     Raises:
         ValueError: There is no file, or it is no table of text in UTF-8.
     """
+    import pandas as pd
+
     text = read_text(path)
     mark = delimiter or max(",;\t|", key=text.partition("\n")[0].count)
     # Rows may have more cells than the header: they are named later, and stop no other row.
