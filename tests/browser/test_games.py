@@ -8,7 +8,7 @@ import pytest
 
 from negolab.catalog import game_names
 from negolab.store import read
-from tests.conftest import Served
+from tests.conftest import SLOW, Served
 from tests.support.browser import (
     MOVES,
     Keyboard,
@@ -37,7 +37,7 @@ IN_VIEW = """(part) => {
 """True if a part is inside the window and nothing covers it."""
 
 
-@pytest.mark.parametrize("game", game_names())
+@pytest.mark.parametrize("game", game_names() if SLOW else ["agenda", "bargaining"])
 def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium: Any) -> None:
     """By keyboard, which JupyterLab wants for itself; `test_play` plays by mouse."""
     page, errors = open_page(chromium)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from negolab.catalog import game_names
-from tests.conftest import Served
+from tests.conftest import SLOW, Served
 from tests.support.browser import (
     Keyboard,
     Mouse,
@@ -26,10 +26,15 @@ pytestmark = pytest.mark.browser
 NARROW = {"width": 360, "height": 800}
 
 
-@pytest.mark.parametrize("hand", [Mouse, pytest.param(Keyboard, marks=pytest.mark.long)])
-@pytest.mark.parametrize(
-    "game", [pytest.param(game, marks=[] if game == "bargaining" else [pytest.mark.long]) for game in game_names()]
-)
+HANDS = [
+    pytest.param(game, hand, marks=[] if (game, hand) == ("bargaining", Mouse) else [pytest.mark.long])
+    for game in game_names()
+    for hand in (Mouse, Keyboard)
+    if SLOW or hand is Keyboard or game == "bargaining"
+]
+
+
+@pytest.mark.parametrize(("game", "hand"), HANDS)
 def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
     page, errors = open_page(chromium)
     page.goto(served.url)
