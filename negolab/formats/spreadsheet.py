@@ -141,7 +141,7 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
 
 
 class Turn(NamedTuple):
-    """What a party did before the other did; `row` is the last of its rows, `theirs` what its offer leaves the other
+    """A party's move before the other's; `row` is the last of its rows, `theirs` what its offer leaves the other
     as far as the file says so."""
 
     row: int

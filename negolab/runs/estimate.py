@@ -1,4 +1,4 @@
-"""What a run will take and how sure its results will be, from a pilot of its own first games."""
+"""Estimates of what a run will take and how sure its results will be, from a pilot of its own first games."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def pilot_games(run: Run) -> int:
 
 
 class Load(NamedTuple):
-    """What games take: their number, calls to models, tokens and US dollars (None: a price is unknown)."""
+    """The cost of games: their number, calls to models, tokens and US dollars (None: a price is unknown)."""
 
     games: float = 0
     calls: float = 0

@@ -157,7 +157,7 @@ class Run:
         self._timers = MatchTimers(options.game_seconds)
         self._begins, self._game_over = asyncio.Lock(), asyncio.Event()
         self._dearest: defaultdict[Matchup, Cost] = defaultdict(Cost)
-        """What the dearest of the finished games of each matchup took."""
+        """The cost of the dearest of the finished games of each matchup."""
         self._playing = Counter[Matchup]()
         for matchup in matchups:
             for id, stopped in matchup.stored.items():

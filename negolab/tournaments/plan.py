@@ -43,7 +43,7 @@ class Design(TomlTable, frozen=True, kw_only=True):
 
 
 class Spending(TomlTable, frozen=True, kw_only=True):
-    """What the models of a tournament may cost in all: US dollars, tokens."""
+    """Limits of what the models of a tournament may cost in all: US dollars, tokens."""
 
     usd: Positive | None = None
     tokens: Count | None = None

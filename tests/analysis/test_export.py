@@ -250,7 +250,6 @@ def test_without_openpyxl_one_line_says_what_to_install(monkeypatch: pytest.Monk
 
 
 def test_a_workbook_holds_what_the_csv_file_holds(tmp_path: Path) -> None:
-    pytest.importorskip("openpyxl")
     match = nl.Match(nl.load("bargaining"), seed=1)
     match.submit("A", "=1+1\x07")
     tables = exported(kept(tmp_path / "run", match.record()), tmp_path / "out")

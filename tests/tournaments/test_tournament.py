@@ -58,7 +58,7 @@ def words(records: list[Record]) -> dict[str, Any]:
 
 
 def draws_of(out: Path) -> dict[str, Counter[int | None]]:
-    """How often each pairing played each draw."""
+    """Count how often each pairing played each draw."""
     found: defaultdict[str, Counter[int | None]] = defaultdict(Counter)
     for file in out.rglob("records.jsonl"):
         found[str(file.parent.relative_to(out))].update(record.header.seed for record in nl.read(file))
