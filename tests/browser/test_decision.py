@@ -129,6 +129,7 @@ def check_window(hand: Mouse, table: Any) -> None:
     assert fits_width(page)
 
 
+WORDS = ".nl-composer textarea:visible"
 SIZES = {"1280": {"width": 1280, "height": 800}, "1024": {"width": 1024, "height": 768}, "360": PHONE}
 
 
@@ -144,6 +145,8 @@ def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str,
             break
         assert "It is your turn." in table.locator(".nl-case").inner_text()
         check_window(hand, table)
+        if width != "360" and table.locator(WORDS).count():
+            come_to_rest_in_window(table, WORDS)
         assert accessibility_violations(page, ".nl-page") == []
         before = table.inner_text()
         MOVES[game](hand, table)

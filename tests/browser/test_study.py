@@ -413,7 +413,7 @@ def test_what_a_participant_has_to_see_is_in_view(size: dict[str, int], tmp_path
         is_in_view(person, person.table.locator(".nl-compose").get_by_text("food", exact=True).first)
         if person.table.locator(".nl-back").is_visible():
             person.press("Back")
-        for name in ("Walk away, no deal", "Leave the study"):
+        for name in ("Walk away", "Leave the study"):
             question_is_in_view(person, name)
         while person.wait_for_turn():
             person.move()

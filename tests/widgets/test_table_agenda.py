@@ -143,7 +143,7 @@ def test_the_standing_offer_says_what_it_pays_and_is_answered_beside_it() -> Non
         reply_other(seated, match, "[Offer: pay = pay b; food = 1]")
         standing = plain(seated._card._text.value)
         assert "The other player offers" in standing and "23 points for you 16 more than without a deal." in standing
-        press(seated, "Walk away, no deal")
+        press(seated, "Walk away")
         press(seated, button)
         assert replies(match)[-1] == text
 
@@ -193,7 +193,7 @@ def test_what_the_seat_may_see_of_the_other_is_shown() -> None:
     assert "Points: yours / the other" in seated._controls._title.value
     order, _ = alone(PAY, START, FOOD, show="order")
     assert inputs(order)[0].widget.about == "no. 1 of 3 for the other player"
-    assert "4 to the other" in inputs(seated)[2]._facts.value
+    assert "4 to them" in inputs(seated)[2]._facts.value
     assert "4 to the other" not in inputs(order)[2]._facts.value
 
 

@@ -179,11 +179,11 @@ def test_an_empty_argument_is_not_filled_with_words_of_ours() -> None:
 
 def test_an_argument_can_be_sent_alone_but_not_an_empty_one() -> None:
     seated, match = alone(small())
-    press(seated, "Only send the argument")
+    press(seated, "Argument only")
     assert replies(match) == []
     assert "nothing to send yet" in seated._controls.message.notice.value
     write(seated._controls.message.argument, "Hello")
-    press(seated, "Only send the argument")
+    press(seated, "Argument only")
     assert replies(match) == ["ARGUMENT: {'Hello'}"]
     assert "nothing to send" not in everything(seated)
 
@@ -246,7 +246,7 @@ def test_rows_and_their_buttons_are_made_once() -> None:
     reply_other(seated, match, propose=[{"tent"}], argument="")
     before = rows(seated)[0].widget
     write(seated._controls.message.argument, "No.")
-    press(seated, "Only send the argument")
+    press(seated, "Argument only")
     reply_other(seated, match, propose=[{"rope"}], argument="")
     assert rows(seated)[1].widget is before
 
@@ -352,7 +352,7 @@ def test_the_other_sides_agreement_ends_it_too() -> None:
 def test_a_limit_ends_it_without_a_set(changes: dict[str, Any], end: str, words: str) -> None:
     seated, match = alone(small(**changes))
     write(seated._controls.message.argument, "Well.")
-    press(seated, "Only send the argument")
+    press(seated, "Argument only")
     assert match.ended is not None
     assert match.ended.end == end
     assert words in everything(seated)
@@ -506,7 +506,7 @@ def test_a_limit_on_empty_messages_is_said_before_it_bites() -> None:
     seated, match = alone(small(preset="clembench", empty_turn_limit=1, strategic_reasoning=False), "B")
     reply_other(seated, match, propose=[{"rope"}], argument="")
     write(seated._controls.message.argument, "Hm.")
-    press(seated, "Only send the argument")
+    press(seated, "Argument only")
     assert "1 of at most 1 in a row without a proposal" in clock(match.told("A"), match.seen("A"))
     other_side = HumanSeat(match, "A", {})
     assert "must hold a proposal" in everything(other_side)

@@ -158,7 +158,7 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     assert parsed_actions(rejecting) == [Reject()]
     assert "You rejected the last offer." in controls(rejecting)._ending.value
     walking = sit("B", "60", walk_away=True)
-    assert controls(walking).reject.button.description == "Walk away, no deal"
+    assert controls(walking).reject.button.description == "Walk away"
     assert "You then have $0.00." in controls(walking).reject.question
     confirm(controls(walking).reject)
     assert "You walked away." in controls(walking)._ending.value

@@ -73,7 +73,7 @@ def render_end(record: Record, seat: Seat) -> Markup:
     told = [("For you", compared)] if compared else []
     told += [(f"{_name(record, away)} got", game.format_payoff(record.payoffs[away]))]
     told += [*_possible(record, seat), *_best_offer(record, seat)]
-    return html.panel("In comparison", html.table((), told, "In comparison"), cls=end_class(gain))
+    return element("div", html.table((), told, "In comparison"), cls=f"nl-compared {end_class(gain)}")
 
 
 def _gain(record: Record, seat: Seat) -> float:
@@ -104,11 +104,11 @@ def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
     if joint is None or possible is None or joint < 0:
         return []
     game, share = record.game, measures.surplus_share(own, joint)[seat]
-    both = f"{_format_gain(joint, game)} of {_format_gain(possible, game)}"
+    both = f"{_format_gain(joint, game).removesuffix(f' {game.unit}')} of {_format_gain(possible, game)}"
     together = "Earned together" if game.has_paid_rounds else "Gained together over no deal"
     told = [(f"{together}, of what was possible", both)]
     if share is not None and 0 <= share <= 1:
-        told.append(("Your share of it", f"{format_number(100 * share, 0)} %"))
+        told.append(("Your share of it", f"{format_number(100 * share, 0)}%"))
     return told
 
 

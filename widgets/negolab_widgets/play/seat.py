@@ -42,11 +42,11 @@ DOUBLE_CLICK = 0.4
 """Seconds after a reply in which another press counts as the same one."""
 
 
-def render_result(game: AnyGame, closing: SeatOutcome, kept: str) -> Markup:
-    """Render how the match ended, what the seat was paid, and where the record is."""
+def render_result(game: AnyGame, closing: SeatOutcome, kept: str, outcome: str = "") -> Markup:
+    """Render how the match ended, by its `outcome` if there is one, what the seat was paid, and where the record is."""
     return element(
         "div",
-        element("div", match_end(game, closing.end)),
+        element("div", outcome or match_end(game, closing.end)),
         element("strong", texts.RESULT.format(payoff=format_payoff(game, closing.payoff))),
         element("div", kept, cls="nl-who"),
         cls="nl-result",
@@ -80,7 +80,7 @@ class SeatWidget(Page):
         self._pause = ""
         self._game = handle.game
         self._table = table(self._game)
-        self._pressed = 0.0
+        self._pressed, self._has_account = 0.0, False
         self._sending = False
         self._view = handle.view()
         # A fault's own words could carry what the seat may not see.
@@ -107,9 +107,11 @@ class SeatWidget(Page):
 
     def show_end(self, end: w.Widget, plane: w.Widget | None) -> None:
         """Show an account of the end below the result, and what was possible in place of what could be done."""
-        details = () if plane is None else (self._controls.composer,)
-        outcome = column(self._result, end, *details, cls="nl-outcome")
+        outcome = column(self._result, end, cls="nl-outcome")
         self._body.children = [outcome, self._card if plane is None else plane, self._controls.past]
+        self._has_account = plane is not None
+        if self._record_notice is not None:  # else the record is being kept, and the end drawn next
+            self._drawing(self._update)
 
     def show_pause(self, why: str) -> None:
         """Show why the match does not go on just now; "" once it does."""
@@ -134,7 +136,8 @@ class SeatWidget(Page):
         talk = [_conversation_entry(entry, fronted) for entry in now.talk]
         self._log.value = render_conversation(talk, monospaced=fronted, whole=now.closing is not None)
         if now.closing is not None:
-            self._result.value = render_result(self._game, now.closing, self._record_notice or "")
+            outcome = self._table.outcome(self._game, now.seen) if self._has_account else ""
+            self._result.value = render_result(self._game, now.closing, self._record_notice or "", outcome)
         self._controls.update(now.seen, asked=now.asked, left=now.left)
         self._header.value = self._render_header(now)
         self._facts.value = self._render_facts(now)

@@ -34,7 +34,7 @@ class ControlsContext:
         self.send, self.guard, self.log = send, guard, log
 
 
-_WORDED = ("role", "clock", "rules", "facts", "decision", "ending", "known", "timeline", "talk")
+_WORDED = ("role", "clock", "rules", "facts", "decision", "outcome", "ending", "known", "timeline", "talk")
 
 
 class RejectedReply(NamedTuple):
@@ -50,7 +50,7 @@ class Table:
     A subclass builds its widgets once in `build`: what the seat can do into `composer`, the buttons that answer an
     offer into `actions`; `past` holds what happened, the timeline and the talk. It sets their state in `draw` from
     `self.seen` and `self.asked`, and clears what was entered in `clear_input`. It may word `role`, `clock`, `rules`,
-    `facts`, `decision`, `ending`, `known`, `timeline` and `talk`.
+    `facts`, `decision`, `outcome`, `ending`, `known`, `timeline` and `talk`.
 
     Attributes:
         game: The game as this seat may know it.
@@ -111,6 +111,11 @@ class Table:
     def decision(game: Any, seen: Any) -> Decision:
         """Return what stands before the seat, for the bar that stays in view."""
         return Decision()
+
+    @staticmethod
+    def outcome(game: Any, seen: Any) -> str:
+        """Return in a line what was agreed, or why nothing was; "" leaves it to the record of the match."""
+        return ""
 
     @staticmethod
     def ending(game: Any, seen: Any) -> html.Markup:

@@ -112,7 +112,7 @@ class AgendaTable(Table, view=view):
 
     def _build_answer(self) -> None:
         self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("accept"), cls=f"nl-primary {ACCEPT}")
-        self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"), cls=REFUSE)
+        self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"), cls=f"nl-link {REFUSE}")
         self.walk_away = self.ask_first(WORDS.WALK_AWAY, lambda: self._answer("walk away"), key=False)
 
     def _build_offer(self) -> None:
@@ -127,7 +127,7 @@ class AgendaTable(Table, view=view):
         self._editor, self._sum = column(title, self.editor.widget), self.editor.sum
         self._last = w.HTML(element("div", WORDS.LAST_MESSAGE, cls="nl-due"))
         self.offer = self.button(WORDS.MAKE, self._make, cls=f"nl-primary {SEND}")
-        self.speak = self.button(WORDS.SPEAK, self._speak, cls=SEND)
+        self.speak = self.button(WORDS.SPEAK, self._speak, cls=f"nl-link {SEND}")
         self._offering = column(self._editor, self._last, self.notice, self.words, self._sum, cls=COMPOSE)
         self.actions.children = [self.accept, self.offer, self.speak, self.reject, self.walk_away]
 

@@ -100,9 +100,9 @@ def option_notes(issue: Issue, seen: Seen, at: int) -> list[str]:
 
 
 def unit_text(issue: Issue, seen: Seen, at: int) -> str:
-    """Say what a unit of goods is worth, such as `6 units, worth 9 each to you`."""
+    """Say what a unit of goods is worth, such as `6 units, 9 points each`."""
     own = prompt.own_row(issue, seen.private.points[at], seen.seat)[1]
-    single, worth_each = issue.units == 1, format_number(own)
+    single, worth_each = issue.units == 1, format_points(own)
     if seen.private.theirs is None:
         return (WORDS.UNIT_1 if single else WORDS.UNITS).format(count=issue.units, worth=worth_each)
     theirs = format_number(prompt.own_row(issue, seen.private.theirs[at], other(seen.seat))[1])
@@ -300,11 +300,14 @@ def ending(game: Agenda, seen: Seen) -> Markup:
             render_terms(game, seen, public.standing),
             cls=end_class(points - seen.private.reservation),
         )
-    return html.panel(WORDS.NO_AGREEMENT, element("div", _ending_text(game, seen)))
+    return html.panel(WORDS.NO_AGREEMENT, element("div", outcome(game, seen)))
 
 
-def _ending_text(game: Agenda, seen: Seen) -> str:
+def outcome(game: Agenda, seen: Seen) -> str:
+    """Return what was agreed, or why nothing was."""
     public, they = seen.public, _other_name(game, seen)
+    if public.end == "agreed" and public.standing is not None:
+        return f"{WORDS.AGREED}: {describe_agreement(game, seen.seat, public.standing)}"
     if public.end == "walked_away":
         return WORDS.YOU_WALKED if public.messages[-1].seat == seen.seat else WORDS.THEY_WALKED.format(who=they)
     if public.end == "forfeit":

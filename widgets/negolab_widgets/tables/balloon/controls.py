@@ -172,12 +172,12 @@ class MessageEditor:
         self._controls, self._game, self._chosen, self._refused = controls, game, chosen, refused
         terms = controls.seen.public.terms
         title = WORDS.ARGUMENT if terms.require_argument else WORDS.ARGUMENT_OPTIONAL
-        self.argument = controls.message_box(WORDS.ARGUMENT_HINT, title, rows=2, changed=self._draw_braces)
+        self.argument = controls.message_box(WORDS.ARGUMENT_HINT, title, changed=self._draw_braces)
         self.reasoning = controls.message_box(WORDS.REASONING_HINT, WORDS.REASONING, changed=self._draw_braces)
         self.notice = controls.new_notice()
         self._braces, self._limit = w.HTML(), w.HTML()
         self.propose = controls.button("", self._send_proposal, cls=f"nl-primary {SEND}")
-        self.plain = controls.button("", self._send_plain, cls=SEND)
+        self.plain = controls.button("", self._send_plain, cls=f"nl-link {SEND}")
         self.buttons = [self.propose, self.plain]
         self._argues = game.require_argument or game.rules == "stated"
         set_visible(self.argument, self._argues)

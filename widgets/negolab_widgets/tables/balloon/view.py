@@ -249,26 +249,28 @@ def ending(game: Balloon, seen: Seen) -> Markup:
     if public.end is None:
         return Markup("")
     if public.deal is None:
-        return html.panel(WORDS.NOT_AGREED, element("p", _no_deal_text(public, seen.seat)))
+        return html.panel(WORDS.NOT_AGREED, element("p", outcome(game, seen)))
     sums = set_value(seen, public.deal)
-    pays = "" if not sums.over else element("p", WORDS.PAYS_BOTH_NOTHING)
-    title = WORDS.AGREED_SET.format(items=count_items(sums.count))
     return html.panel(
-        title,
+        outcome(game, seen),
         render_value_bars(sums),
         render_items(seen, public.deal),
-        pays,
         cls=end_class(0 if sums.over else sums.points),
     )
 
 
-def _no_deal_text(public: Public, seat: Seat) -> str:
+def outcome(game: Balloon, seen: Seen) -> str:
+    """Return how large the agreed set is, or why none was agreed."""
+    public = seen.public
+    if public.deal is not None:
+        agreed = WORDS.AGREED_SET.format(items=count_items(len(public.deal)))
+        return f"{agreed}. {WORDS.PAYS_BOTH_NOTHING}" if set_value(seen, public.deal).over else agreed
     match public.end:
         case "OUT_OF_TIME":
             return WORDS.OUT_OF_TIME
         case "NO_DEAL":
             return WORDS.NO_DEAL
-    return WORDS.ENDED_BY_YOU if public.ended_by == seat else WORDS.ENDED_BY_THEM.format(seat=other(seat))
+    return WORDS.ENDED_BY_YOU if public.ended_by == seen.seat else WORDS.ENDED_BY_THEM.format(seat=other(seen.seat))
 
 
 def item_marks(seen: Seen) -> dict[str, str]:

@@ -251,12 +251,11 @@ def ending(game: Bargaining, seen: Seen, *, unread: bool = False) -> Markup:
     if not public.over:
         return Markup("")
     if public.price is None:
-        why, amount = _no_deal_text(seen, unread=unread), format_money(no_deal_payoff(seen))
+        why, amount = outcome(game, seen, unread=unread), format_money(no_deal_payoff(seen))
         return html.panel(WORDS.NO_DEAL, element("p", WORDS.YOU_HAVE.format(why=why, amount=amount)))
-    number, seat, cents = public.offers[-1]
-    title = WORDS.DEAL_ON_YOURS if seat == seen.seat else WORDS["deal_on"][seat.lower()]
+    number, _, cents = public.offers[-1]
     return html.panel(
-        title.format(round=number),
+        _deal_title(seen),
         element(
             "div",
             element("div", format_money(cents), cls="nl-big"),
@@ -267,8 +266,16 @@ def ending(game: Bargaining, seen: Seen, *, unread: bool = False) -> Markup:
     )
 
 
-def _no_deal_text(seen: Seen, *, unread: bool) -> str:
+def _deal_title(seen: Seen) -> str:
+    number, seat, _ = seen.public.offers[-1]
+    return (WORDS.DEAL_ON_YOURS if seat == seen.seat else WORDS["deal_on"][seat.lower()]).format(round=number)
+
+
+def outcome(game: Bargaining, seen: Seen, *, unread: bool = False) -> str:
+    """Return the deal, or why there is none; `unread` as in `ending`."""
     public = seen.public
+    if public.price is not None:
+        return f"{_deal_title(seen)}: {format_money(public.price)}"
     own = public.by == seen.seat
     who = "you" if own else other(seen.seat).lower()
     if public.forfeited:

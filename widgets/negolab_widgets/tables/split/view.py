@@ -235,8 +235,7 @@ def ending(game: Split, seen: Seen) -> Markup:
     public = seen.public
     if public.phase != "over":
         return Markup("")
-    text = WORDS.ENDED_BY_YOU if public.ended_by == seen.seat else WORDS.ENDED_BY_THEM
-    why = element("p", text.format(seat=other(seen.seat))) if public.ended_by is not None else ""
+    why = element("p", outcome(game, seen)) if public.ended_by is not None else ""
     return html.panel(
         WORDS.ALL_ROUNDS,
         element("div", count_points(sum(seen.private.earned)), cls="nl-big"),
@@ -244,6 +243,13 @@ def ending(game: Split, seen: Seen) -> Markup:
         why,
         cls="nl-deal",
     )
+
+
+def outcome(game: Split, seen: Seen) -> str:
+    """Return why the match ended before its last round; "" if it did not."""
+    ended_by = seen.public.ended_by
+    text = WORDS.ENDED_BY_YOU if ended_by == seen.seat else WORDS.ENDED_BY_THEM
+    return "" if ended_by is None else text.format(seat=other(seen.seat))
 
 
 def _render_other_points(seen: Seen) -> Markup:

@@ -56,7 +56,7 @@ def ending(game: Trading, seen: Seen) -> Markup:
         WORDS.GAIN,
         element("div", format_signed(gain(own)), cls="nl-big"),
         element("div", WORDS.WORTH_NOW.format(now=f"{now:,}", start=f"{start:,}"), cls="nl-soft"),
-        element("p", _how_it_ended(seen)),
+        element("p", outcome(game, seen)),
         cls="nl-standing-gain",
     )
 
@@ -86,7 +86,8 @@ def render_change(number: int, text: str) -> Markup:
     return element("span", html.fill(text, amount=element("b", format_signed(number))), cls=cls)
 
 
-def _how_it_ended(seen: Seen) -> str:
+def outcome(game: Trading, seen: Seen) -> str:
+    """Return how many trades there were, or why the match ended early."""
     public = seen.public
     if public.loser is not None:
         return WORDS.ENDED_BY_YOU if public.loser == seen.seat else WORDS.ENDED_BY_THEM.format(seat=public.loser)
