@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from functools import partial
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +12,7 @@ import typer
 from tqdm import tqdm
 
 from negolab import catalog
-from negolab._internal.files import private_files, replacing
+from negolab._internal.files import atomic_write, private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Modules, Trust, ask_to_trust, import_games, parse_seat
@@ -71,11 +72,16 @@ def replay(
     module: Modules = None,
     trust: Trust = False,
     browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
+    html: Annotated[Path | None, typer.Option(help="Write one HTML file that steps through the matches.")] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
     out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
     base_urls: BaseUrls = None,
 ) -> None:
-    """Print a record as it was played; for a run of several, list them. With --browser, look through them there."""
+    """Print a record as it was played; for a run of several, list them. With --browser, look through them there.
+
+    With --html, write a file to send: it opens in any browser, without negolab and without a network. With --seat, it
+    holds what that seat saw and nothing else.
+    """
     modules = import_games(file, module, trust)
     if browser:
         if not file.exists():
@@ -89,6 +95,15 @@ def replay(
     source = open_records(file)
     records = select_records(source, id)
     print_left_out(source)
+    if html is not None:
+        page: str = import_module("negolab_widgets.replay.file").replay_page(records, view)
+        atomic_write(html, page.encode())
+        print(
+            escape_line(
+                f"{html}: {len(records):,} {'match' if len(records) == 1 else 'matches'}, {len(page) / 1e6:.1f} MB"
+            )
+        )
+        return
     if len(records) > 1:
         if view is not None:
             raise ValueError(f"{len(records)} records here: choose one with --id to see it as seat {view}")

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+from negolab_widgets.replay.file import replay_page
 from negolab_widgets.replay.steps import record_steps
 
 from negolab.analysis.replies import proposals
@@ -259,3 +261,33 @@ def test_the_tour_runs_and_its_replay_moves(lab: Served, chromium: Any) -> None:
     assert accessibility_violations(page, ".nl-page", least=("serious", "critical")) == []
     assert not errors
     page.close()
+
+
+def test_a_file_is_stepped_through_from_disk_without_a_network(chromium: Any, tmp_path: Path) -> None:
+    file = tmp_path / "matches.html"
+    records = [read(GOLDEN / f"{game}.jsonl")[0] for game in ("bargaining", "agenda")]
+    file.write_text(replay_page(records), "utf-8")
+    context = chromium.new_context(viewport={"width": 1280, "height": 800}, offline=True)
+    page = context.new_page()
+    errors: list[str] = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto(file.as_uri())
+    count = page.locator(".nl-steps-count")
+    for record in records:
+        steps = len(record_steps(record))
+        page.wait_for_function(
+            "text => document.querySelector('.nl-steps-count').textContent === text", arg=f"1 of {steps}"
+        )
+        page.keyboard.press("ArrowRight")
+        assert count.inner_text() == f"2 of {steps}"
+        page.keyboard.press("End")
+        assert count.inner_text() == f"{steps} of {steps}"
+        assert page.locator(".nl-seats-place .nl-seat").count() == 2
+        assert accessibility_violations(page) == []
+        turn = page.locator("[data-turn='1']")
+        if turn.is_enabled():
+            turn.click()
+    page.set_viewport_size({"width": 360, "height": 740})
+    assert fits_width(page)
+    assert errors == []
+    context.close()

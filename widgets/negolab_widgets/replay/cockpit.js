@@ -151,7 +151,7 @@ export default {
     const isOurs = (target) => {
       const page = el.closest(".nl-page");
       if (page?.contains(target)) return true;
-      return target === document.body && "voila" in target.dataset;
+      return target === document.body && ("voila" in target.dataset || "replay" in target.dataset);
     };
     const press = (event) => {
       const target = event.target;

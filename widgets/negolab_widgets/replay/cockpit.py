@@ -65,10 +65,8 @@ class Cockpit(anywidget.AnyWidget):
         """Show these steps of a match of `game`, from step number `at`; `drawn` gives the plane, None: no plane."""
         self._steps, self._game = steps, game
         with self.hold_sync():
-            self.count = len(steps)
-            self.moves = render_moves(steps, game)
-            self.plane = render_plane({"": drawn[0]}, drawn[1]) + render_legend(drawn[1]) if drawn else ""
-            self.strip = render_strip(*drawn) if drawn else ""
+            for name, value in draw_cockpit(steps, game, drawn).items():
+                setattr(self, name, value)
             before, self.step = self.step, at
             if self.step == before:  # otherwise the change has been followed
                 self._follow()
@@ -77,6 +75,18 @@ class Cockpit(anywidget.AnyWidget):
         if self._steps:
             self.moment = render_step(self.current, self._game)
             self._on_moved(self.current)
+
+
+def draw_cockpit(
+    steps: Sequence[Step], game: AnyGame, drawn: tuple[Course, Surroundings] | None
+) -> dict[str, int | str]:
+    """Return what a cockpit shows of a match at any step, by the names of its traits; arguments as for `show`."""
+    return {
+        "count": len(steps),
+        "moves": render_moves(steps, game),
+        "plane": render_plane({"": drawn[0]}, drawn[1]) + render_legend(drawn[1]) if drawn else "",
+        "strip": render_strip(*drawn) if drawn else "",
+    }
 
 
 def render_moves(steps: Sequence[Step], game: AnyGame) -> Markup:

@@ -192,7 +192,7 @@ class Replay(Page):
 
     def _draw_for_experimenter(self, record: Record, steps: list[Step], before: Step | None, first: int) -> None:
         fault = f"This record is not what the rules make of its replies: {self._faults[0]}" if self._faults else ""
-        self._head.value = html.join([_render_record_head(record), warning(fault) if fault else ""])
+        self._head.value = html.join([render_record_head(record), warning(fault) if fault else ""])
         drawn = course(record, steps), surroundings(record)
         has_plane = bool(drawn[0].points)
         self._stakes.value = _render_stakes(*drawn, record.game) if has_plane else ""
@@ -201,8 +201,7 @@ class Replay(Page):
         self._cockpit.show(steps, record.game, drawn if has_plane else None, at=at)
 
     def _draw_for_seat(self, view: SeatRecord, before: Step | None) -> None:
-        role = table(view.told).role(view.told, view.seat)
-        self._head.value = _render_head(f"{catalog.title(view.game)}, as {role} saw it")
+        self._head.value = render_view_head(view)
         self._stakes.value = ""
         self._comparison.set_branches({})
         self._views.show()
@@ -291,7 +290,13 @@ def _render_head(*facts: object) -> html.Markup:
     return html.element("div", html.element("h1", "Replay"), *words, cls="nl-replay-head")
 
 
-def _render_record_head(record: Record) -> html.Markup:
+def render_view_head(view: SeatRecord) -> html.Markup:
+    """Render whose view of which game it is."""
+    role = table(view.told).role(view.told, view.seat)
+    return _render_head(f"{catalog.title(view.game)}, as {role} saw it")
+
+
+def render_record_head(record: Record) -> html.Markup:
     """Render whose match it was, how it ended and what it paid."""
     header, game = record.header, record.game
     preset = f", {catalog.preset_title(catalog.module_of(game), header.preset)}" if header.preset else ""

@@ -1,0 +1,82 @@
+"""A replay as one file: matches to step through in a browser, with no network and no kernel."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import re
+from collections.abc import Sequence
+from importlib.resources import files
+from typing import Any
+
+from negolab.catalog import AnyGame
+from negolab.game import SEATS, Seat
+from negolab.record import Record
+from negolab_widgets.html import element, theme
+from negolab_widgets.replay.cards import render_step
+from negolab_widgets.replay.cockpit import draw_cockpit
+from negolab_widgets.replay.plane import course, surroundings
+from negolab_widgets.replay.replay import render_record_head, render_view_head
+from negolab_widgets.replay.steps import Step, record_steps, view_steps
+from negolab_widgets.tables.seats import render_seat
+
+_FOLDER = files("negolab_widgets.replay")
+_CUT = re.compile("(?<=</div>)")
+"""Where texts are cut: most parts of what is seen at a step are those of the step before."""
+
+
+def replay_page(records: Sequence[Record], seat: Seat | None = None) -> str:
+    """Return matches as a page of its own: a cockpit for each, and what the seats saw at every step.
+
+    Args:
+        records: The matches, in the order of the page.
+        seat: Holds only what this seat saw and said; None: everything.
+
+    Raises:
+        ValueError: A record cannot be replayed.
+    """
+    parts: dict[str, int] = {}
+    matches = [_draw_match(record, seat, parts) for record in records]
+    drawn = json.dumps({"matches": matches, "parts": list(parts)}, separators=(",", ":")).encode()
+    packed = base64.b64encode(gzip.compress(drawn, mtime=0)).decode()
+    script = _FOLDER.joinpath("cockpit.js").read_text("utf-8").replace("export default", "const cockpit =")
+    script += _FOLDER.joinpath("file.js").read_text("utf-8")
+    page = _FOLDER.joinpath("file.html").read_text("utf-8")
+    return page.format(style=theme(), matches=packed, script=script)
+
+
+def _draw_match(record: Record, seat: Seat | None, parts: dict[str, int]) -> dict[str, Any]:
+    """Return the drawings of a match; what is shown at a step is a list of places in `parts`."""
+    if seat is None:
+        game, steps, head = record.game, record_steps(record), render_record_head(record)
+        made = course(record, steps)
+        drawn = (made, surroundings(record)) if made.points else None
+    else:
+        view = record.seen_by(seat)
+        game, steps, head, drawn = view.told, view_steps(view), render_view_head(view), None
+    told = {each: record.game.told(each) for each in SEATS}
+    return {
+        "name": _match_name(record, seat),
+        "head": head,
+        **draw_cockpit(steps, game, drawn),
+        "moments": [_cut(render_step(step, game), parts) for step in steps],
+        "seats": [_cut(_render_tables(step, told), parts) for step in steps],
+    }
+
+
+def _cut(text: str, parts: dict[str, int]) -> list[int]:
+    return [parts.setdefault(part, len(parts)) for part in _CUT.split(text)]
+
+
+def _render_tables(step: Step, told: dict[Seat, AnyGame]) -> str:
+    return element(
+        "div", *(render_seat(told[seat], seen) for seat, seen in step.seen.items()), cls="nl-columns nl-halves"
+    )
+
+
+def _match_name(record: Record, seat: Seat | None) -> str:
+    """Return a line that tells a match apart from the others; a seat's own does not name the other player."""
+    header = record.header
+    players = [header.players.get(each, "?") for each in SEATS] if seat is None else [f"seat {seat}"]
+    return f"{header.game}, {' and '.join(players)}, {record.id[:12]}"
