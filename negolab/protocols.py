@@ -23,14 +23,23 @@ class Player(Protocol):
     """Anything that answers an `Ask` with text, a `Reply`, a `Malformed` answer or a typed action of the game, directly
     or as an awaitable."""
 
-    def reply(self, told: AnyGame, ask: Ask) -> str | Reply | Malformed | Any | Awaitable[str | Reply | Any]: ...
+    def reply(self, told: AnyGame, ask: Ask) -> str | Reply | Malformed | Any | Awaitable[str | Reply | Any]:
+        """Answer a question of the match: with text, an action of the game, or a `Reply`; or with an awaitable of one.
+
+        Args:
+            told: The game as the seat may know it.
+            ask: What the seat sees, and what it is asked.
+        """
+        ...
 
 
 @runtime_checkable
 class ResumablePlayer(Protocol):
     """A player that can take over a seat in a running match: `recall` gives it what the seat saw and said so far."""
 
-    def recall(self, view: View) -> None: ...
+    def recall(self, view: View) -> None:
+        """Take up a match that was played so far by another object, from the seat's view of it."""
+        ...
 
 
 def player_notes(players: Mapping[Seat, Player]) -> dict[Seat, dict[str, Any]]:
@@ -92,6 +101,7 @@ class Scripted:
         raise NotImplementedError
 
     def reply(self, told: AnyGame, ask: Ask) -> Any:
+        """Return the action that `act` chooses."""
         return self.act(told, ask.seen)
 
 

@@ -263,11 +263,13 @@ class Table:
             set_visible(part, bool(drawn))
 
     def on_accepted(self) -> None:
+        """Clear what was entered: the last reply was accepted."""
         self.rejection = None
         self._clear_notices()
         self.clear_input()
 
     def on_rejected(self, text: str, reason: str) -> None:
+        """Show why the reply `text` was not accepted."""
         self.rejection = RejectedReply(text, reason)
         self._just_refused = True
         self.refuse(reason)
