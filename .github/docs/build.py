@@ -54,7 +54,10 @@ def write_reference(folder: Path) -> None:
         for name, value in values.items()
         if hasattr(value, "__module__")
     )
-    text = f"# Reference\n\nWhat `import negolab as nl` brings:\n\n{rows}"
+    own = "\n".join(
+        f".. autofunction:: negolab.{n}" for n, v in values.items() if getattr(v, "__module__", "") == "negolab"
+    )
+    text = f"# Reference\n\nWhat `import negolab as nl` brings:\n\n{rows}\n```{{eval-rst}}\n{own}\n```\n"
     for group in tomllib.loads((HERE / "api.toml").read_text("utf-8"))["group"]:
         names = "\n".join(group["modules"])
         text += f"\n## {group['title']}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
