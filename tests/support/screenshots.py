@@ -17,6 +17,7 @@ from negolab.store import read
 from tests.conftest import ROOT, launch_chromium, launching, serving, showing
 from tests.support import browser, study_visit
 from tests.support.browser import (
+    MOVES,
     Mouse,
     accessibility_violations,
     branch_replay,
@@ -225,7 +226,27 @@ def study(camera: Camera) -> None:
             pictures(page, f"monitor-{scheme}")
 
 
-PARTS: dict[str, Callable[[Camera], None]] = {part.__name__: part for part in (lobby, replay, sweep, papers, study)}
+def guide(camera: Camera) -> None:
+    """Make the pictures of README and guide anew, in their places: the second turn of a match of bargaining."""
+    with tempfile.TemporaryDirectory() as folder, closing(serving(NEGOLAB, Path(folder) / "out")) as servers:
+        url = next(servers).url
+        for scheme in SCHEMES:
+            with camera(scheme) as page:
+                page.set_viewport_size({"width": 1280, "height": 720})
+                page.goto(url)
+                hand = Mouse(page)
+                table = start_match(hand, "bargaining")
+                MOVES["bargaining"](hand, table)
+                page.wait_for_timeout(1500)
+                hand.fill(table.locator(".nl-compose input:visible").first, "50.50")
+                page.wait_for_timeout(1000)
+                page.screenshot(path=str(ROOT / f"notebooks/guide/play{'' if scheme == 'light' else '-dark'}.png"))
+                leave_match(hand)
+
+
+PARTS: dict[str, Callable[[Camera], None]] = {
+    part.__name__: part for part in (lobby, replay, sweep, papers, study, guide)
+}
 
 
 def main() -> None:
