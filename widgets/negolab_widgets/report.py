@@ -20,7 +20,7 @@ from negolab import catalog
 from negolab._internal import manifest
 from negolab._internal.version import __version__
 from negolab.analysis.columns import to_frame, unify
-from negolab.analysis.effects import Effect, find_effects
+from negolab.analysis.comparisons import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, sample_text

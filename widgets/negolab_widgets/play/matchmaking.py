@@ -3,29 +3,83 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
 import ipywidgets as w
 
 from negolab import catalog
-from negolab.catalog import title
+from negolab.catalog import AnyGame, title
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
+from negolab.protocols import Player
 from negolab.record import Record, parse_record
 from negolab.runs.driver import seat_players
 from negolab.store import Store
 from negolab.studies.client import HostClient, HostSeat, PageClient
-from negolab.studies.page_state import Playing
+from negolab.studies.page_state import Playing, SeatView
 from negolab.studies.seat_session import PERSON
-from negolab.studies.session import LEFT
+from negolab.studies.session import LEFT, MatchSession
 from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
-from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.play.models import LocalEndpoints
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.tables.controls import column, set_visible, warning
+
+
+class LocalSeat:
+    """A seat of a session in this process: a `SeatHandle`."""
+
+    def __init__(self, session: MatchSession, seat: Seat) -> None:
+        self.seat = seat
+        self._session = session
+
+    @property
+    def game(self) -> AnyGame:
+        return self._session.match.told(self.seat)
+
+    @property
+    def fronted(self) -> bool:
+        return self._session.seat_sessions[self.seat].fronted
+
+    def view(self) -> SeatView:
+        return self._session.view(self.seat)
+
+    def submit(self, text: str, turn: int) -> str:
+        return self._session.submit(self.seat, text, turn)
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        self._session.watch(changed)
+
+
+class HumanSeat(SeatWidget):
+    """A person's seat at a match in this process.
+
+    Args:
+        match: The match.
+        seat: The person's seat.
+        others: The players of the other seats.
+        title: The page's title.
+        keep: Called once with the match, when it is over; returns where the record is.
+        thinker: The model across the table, where the person may know that it takes its time.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        seat: Seat,
+        others: Mapping[Seat, Player],
+        *,
+        title: str = "Match",
+        keep: Callable[[Match], str] | None = None,
+        thinker: str = "",
+    ) -> None:
+        self._match = match
+        self._session = MatchSession(match, others)
+        self._session.advance()
+        kept = None if keep is None else lambda: keep(match)
+        super().__init__(LocalSeat(self._session, seat), title=title, keep=kept, thinker=thinker)
 
 
 class MatchRequest(NamedTuple):

@@ -18,8 +18,7 @@ from negolab.studies.client import HostClient
 from negolab.studies.seat_session import PERSON
 from negolab.studies.session import LEFT, STOPPED, resume_players
 from negolab_widgets.page import ADMIN
-from negolab_widgets.play.human_seat import HumanSeat
-from negolab_widgets.play.matchmaking import HostMatchmaker, model_name
+from negolab_widgets.play.matchmaking import HostMatchmaker, HumanSeat, model_name
 from negolab_widgets.play.models import LocalEndpoints
 
 POLL_INTERVAL = 0.5
