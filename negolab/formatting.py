@@ -44,6 +44,15 @@ def format_model(note: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
+def counted(number: int, noun: str) -> str:
+    """Write a number of things with their noun.
+
+    >>> counted(1, "game"), counted(1200, "game")
+    ('1 game', '1,200 games')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 DISPLAY_UNITS: Mapping[str, tuple[str, int]] = {"cents": ("dollars", 100)}
 """Units of payoffs that people read in a larger unit: its name, and how many make one of it."""
 
