@@ -22,6 +22,8 @@ DETERMINISTIC = "deterministic"
 """The note of a header that lists the seats of players that draw nothing at random."""
 CODE = "code"
 """The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash."""
+PERSON = "person"
+"""Name that a record gives to a person's seat."""
 _Of = TypeVar("_Of")
 _Found = TypeVar("_Found")
 

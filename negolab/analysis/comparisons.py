@@ -246,9 +246,9 @@ def format_p(p: float) -> str:
 
 
 # Effects: the difference of each outcome between the values of each factor of a design. It is the least-squares slope
-# on "the second value in place of the first" within each setting of the other factors, with clusters of draws (Liang and
-# Zeger 1986): what both values share, such as a draw, does not count as chance twice. All intervals of a report hold at
-# once (Bonferroni), because the largest differences are picked afterwards.
+# on "the second value in place of the first" within each setting of the other factors, with clusters of draws (Liang
+# and Zeger 1986): what both values share, such as a draw, does not count as chance twice. All intervals of a report
+# hold at once (Bonferroni), because the largest differences are picked afterwards.
 
 _ROUNDING = 1e-9
 

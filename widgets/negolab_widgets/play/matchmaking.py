@@ -15,12 +15,11 @@ from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
 from negolab.protocols import Player
-from negolab.record import Record, parse_record
+from negolab.record import PERSON, Record, parse_record
 from negolab.runs.driver import seat_players
 from negolab.store import Store
 from negolab.studies.client import HostClient, HostSeat, PageClient
 from negolab.studies.page_state import Playing, SeatView
-from negolab.studies.seat_session import PERSON
 from negolab.studies.session import LEFT, MatchSession
 from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
 from negolab_widgets.play.models import LocalEndpoints

@@ -12,10 +12,9 @@ import ipywidgets as w
 from negolab.events import Event, Replied
 from negolab.game import SEATS, other
 from negolab.match import Match
-from negolab.record import Record, parse_record
+from negolab.record import PERSON, Record, parse_record
 from negolab.runs.driver import aplay, seat_players
 from negolab.studies.client import HostClient
-from negolab.studies.seat_session import PERSON
 from negolab.studies.session import LEFT, STOPPED, resume_players
 from negolab_widgets.page import ADMIN
 from negolab_widgets.play.matchmaking import HostMatchmaker, HumanSeat, model_name
