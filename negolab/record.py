@@ -269,7 +269,7 @@ class Said:
 
 @kept_for_last
 def told(game: AnyGame) -> dict[Seat, AnyGame]:
-    """Return the game as each seat may know it."""
+    """Return the game as each seat may know it; made once for matches of one game in a row, as it checks parameters."""
     return {seat: game.told(seat) for seat in SEATS}
 
 
