@@ -44,6 +44,35 @@ def format_model(note: Mapping[str, Any]) -> str:
     return ", ".join(filter(None, parts))
 
 
+def first_paragraph(text: str | None) -> str:
+    """Take the first paragraph of a docstring, on one line."""
+    return " ".join((text or "").split("\n\n")[0].split())
+
+
+def label(name: str) -> str:
+    """Turn a field's name into words."""
+    return name.replace("_", " ")
+
+
+def is_grid(value: Any) -> bool:
+    """Return True for a mapping of mappings, which is shown as rows and columns."""
+    return isinstance(value, Mapping) and bool(value) and all(isinstance(row, Mapping) for row in value.values())
+
+
+def grid_columns(grid: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """Return the columns that any row of a grid has, in the order in which they first come."""
+    return list(dict.fromkeys(column for row in grid.values() for column in row))
+
+
+def counted(number: int, noun: str) -> str:
+    """Write a number of things with their noun.
+
+    >>> counted(1, "game"), counted(1200, "game")
+    ('1 game', '1,200 games')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
 DISPLAY_UNITS: Mapping[str, tuple[str, int]] = {"cents": ("dollars", 100)}
 """Units of payoffs that people read in a larger unit: its name, and how many make one of it."""
 

@@ -98,6 +98,10 @@ class Observation(msgspec.Struct, Generic[Public, Private], frozen=True, gc=Fals
     private: Private
 
 
+Seen = Observation[Any, Any]
+"""What a seat of any game sees."""
+
+
 class Invalid(msgspec.Struct, frozen=True, gc=False):
     """A reply that is not a legal action.
 

@@ -20,7 +20,7 @@ from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
 from negolab.game import SEATS, Ask, End, Game, Invalid, InvalidKind, Observation, Outcome, Reply, Seat, State, other
-from negolab.record import CODE, DETERMINISTIC, Header, Record, start_state
+from negolab.record import CODE, DETERMINISTIC, Header, Record, start_state, told
 
 
 def _validate(game: Any, seed: Any, players: Any, id: Any) -> None:
@@ -34,19 +34,6 @@ def _validate(game: Any, seed: Any, players: Any, id: Any) -> None:
     for seat, name in (players or {}).items():
         if seat not in SEATS or not isinstance(name, str):
             raise ValueError(f"players are named by seat, A and B, not {seat!r}: {name!r}")
-
-
-_last_told: tuple[AnyGame | None, dict[Seat, AnyGame]] = (None, {})
-
-
-def _told_games(game: AnyGame) -> dict[Seat, AnyGame]:
-    """Return the game as each seat may know it; made once for matches of one game in a row, as it checks parameters."""
-    global _last_told
-    of, told = _last_told
-    if of is not game:
-        told = {seat: game.told(seat) for seat in SEATS}
-        _last_told = (game, told)
-    return told
 
 
 def new_id() -> str:
@@ -122,7 +109,7 @@ class Match:
         self.notes = dict(notes or {})
         self.events: list[Event] = [Dealt(start)]
         self.ended: Ended | None = None
-        self._told = _told_games(game)
+        self._told = told(game)
         self._created = time.time()
         self._seen: dict[Seat, Observation[Any, Any]] = {}
         self._submitted: dict[Seat, Any] = {}

@@ -22,6 +22,8 @@ DETERMINISTIC = "deterministic"
 """The note of a header that lists the seats of players that draw nothing at random."""
 CODE = "code"
 """The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash."""
+PERSON = "person"
+"""Name that a record gives to a person's seat."""
 _Of = TypeVar("_Of")
 _Found = TypeVar("_Found")
 
@@ -267,7 +269,7 @@ class Said:
 
 @kept_for_last
 def told(game: AnyGame) -> dict[Seat, AnyGame]:
-    """Return the game as each seat may know it."""
+    """Return the game as each seat may know it; made once for matches of one game in a row, as it checks parameters."""
     return {seat: game.told(seat) for seat in SEATS}
 
 

@@ -20,6 +20,8 @@ SHEET_ROWS = 1_048_576
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
+MEASURED = 10_000
+"""Matches that are measured before they become columns: rows of many measures take several times the memory."""
 
 Type = Literal["text", "integer", "number", "amount", "value", "boolean", "time", "json"]
 """`amount` is a number that frames keep whole where all are, `value` a number or text, which has the type of all of
@@ -97,6 +99,14 @@ def chunked(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
     rows = iter(rows)
     while chunk := list(islice(rows, CHUNK)):
         yield pa.table({c.name: _column(c, [row.get(c.name) for row in chunk]) for c in columns})
+
+
+def measure_tables(rows: Iterable[Row], known: Columns) -> Iterator[pa.Table]:
+    """Convert rows to tables of at most `MEASURED` rows; what is not among the known columns is a measure."""
+    rows, names = iter(rows), {column.name for column in known}
+    while some := list(islice(rows, MEASURED)):
+        more = dict.fromkeys(name for row in some for name in row if name not in names)
+        yield from chunked(some, [*known, *(Column(name, "amount", "") for name in more)])
 
 
 def _column(column: Column, values: list[Any]) -> pa.Array:

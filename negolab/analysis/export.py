@@ -98,13 +98,13 @@ class _Tabulated(NamedTuple):
 
     Attributes:
         tables: Columns and rows, by name.
-        settings: The values of settings that are the same in all of them, with True; of others with False.
+        settings: The values of each setting.
         units: Units of payoffs and of proposals.
         failures: Matches by what could not be computed for them.
     """
 
     tables: Mapping[str, tuple[Columns, pa.Table]]
-    settings: dict[str, tuple[bool, Any]]
+    settings: dict[str, set[Any]]
     units: dict[str, set[str]]
     failures: Counter[str]
 
@@ -127,14 +127,16 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     """
     units: dict[str, set[str]] = {UNIT: set(), STAKES: set()}
     failures = Counter[str]()
-    settings: dict[str, tuple[bool, Any]] = {}
+    settings: dict[str, set[Any]] = {}
     opened = folder.stat()
     with tempfile.TemporaryDirectory(prefix=".export-", dir=folder) as place:
         spools = {name: Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
 
         def add(found: _Tabulated) -> None:
-            nonlocal settings
-            settings = _merged(settings, found.settings) if spools["matches"].count else found.settings
+            # What some matches do not have is None there.
+            before = {None} if spools["matches"].count else set[Any]()
+            for name in {**settings, **found.settings}:
+                settings[name] = settings.get(name, before) | found.settings.get(name, {None})
             failures.update(found.failures)
             for unit, names in found.units.items():
                 units[unit] |= names
@@ -155,7 +157,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
             for table in chunked(rows, others):
                 spools[name].add(table, others)
             spools[name].add(inferred_schema(others).empty_table(), others)
-        never = spools["matches"].take_columns([name for name, (is_same, _) in settings.items() if is_same])
+        never = spools["matches"].take_columns([name for name, values in settings.items() if len(values) < 2])
         kept = {n: spool for n, spool in spools.items() if spool.count or n in source.others or n in sampled}
         for spool in kept.values():
             spool.flush()
@@ -168,7 +170,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     for what, count in failures.items():
         log.warning("left empty for %s %s: %s", f"{count:,}", "match" if count == 1 else "matches", what)
     write_table(dictionary(listed), folder / DICTIONARY)
-    same = {column.name: settings[column.name][1] for column in never}
+    same = {column.name: next(iter(settings[column.name]), None) for column in never}
     about = {"about": "columns of matches that are the same in all of them", "matches": same}
     atomic_write(folder / SETTINGS, msgspec.json.format(msgspec.json.encode(about)) + b"\n")
     joined = [column.name for column in (*source.join, MATCH)]
@@ -190,12 +192,6 @@ def parse_endings(to: str) -> tuple[str, ...]:
     if "xlsx" in endings and find_spec("openpyxl") is None:
         raise ValueError("--to xlsx needs openpyxl: pip install 'negolab[xlsx]'")
     return endings
-
-
-def _merged(one: Mapping[str, tuple[bool, Any]], two: Mapping[str, tuple[bool, Any]]) -> dict[str, tuple[bool, Any]]:
-    """Return the settings of more matches; what some of them do not have is None there."""
-    none = (True, None)
-    return {name: (one.get(name, none) == two.get(name, none), value) for name, (_, value) in {**two, **one}.items()}
 
 
 def _sampled(source: Tables, failures: Counter[str]) -> Mapping[str, tuple[Columns, pa.Table]]:
@@ -271,7 +267,7 @@ def _tabulate(join: Columns, keys: Columns, records: Iterable[Exported]) -> _Tab
     ordered = {name: list(found.values()) for name, found in columns.items()}
     tables = {name: (found, _as_table(rows[name], found)) for name, found in ordered.items()}
     settings = {
-        column.name: _common([row.get(column.name) for row in rows["matches"]])
+        column.name: {row.get(column.name) for row in rows["matches"]}
         for column in ordered.get("matches", ())
         if _is_setting(column.name)
     }
@@ -280,11 +276,6 @@ def _tabulate(join: Columns, keys: Columns, records: Iterable[Exported]) -> _Tab
 
 def _as_table(rows: Iterable[Row], columns: Columns) -> pa.Table:
     return unify([inferred_schema(columns).empty_table(), *chunked(rows, columns)])
-
-
-def _common(values: Sequence[Any]) -> tuple[bool, Any]:
-    """Return True and the value that all have, or False and the first."""
-    return (values.count(values[0]) == len(values), values[0]) if values else (True, None)
 
 
 def _match_tables(

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
 from io import BytesIO
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ import pyarrow.parquet as pq
 from negolab import store, user_code
 from negolab._internal.files import atomic_write
 from negolab._internal.version import __version__
-from negolab.analysis.columns import Column, Columns, chunked, inferred_schema, unify
+from negolab.analysis.columns import inferred_schema, measure_tables, unify
 from negolab.analysis.measures import measure_match
 from negolab.analysis.parts import work_on
 from negolab.analysis.rows import has_agreed, matched
@@ -36,8 +35,6 @@ FILE = "matches.parquet"
 _MADE_FROM = b"negolab.made_from"
 """Key of the file's metadata that says what it was made from."""
 _NONE = inferred_schema(MATCHES).empty_table()
-_CHUNK = 10_000
-"""Matches that are measured before they become columns."""
 
 
 def read_matches(folder: Path) -> pa.Table:
@@ -68,8 +65,8 @@ def _measure_part(part: Part) -> pa.Table:
     return unify([_NONE, *_measured(entry.record for entry in part.entries())])
 
 
-def _kept(folder: Path, measured: Iterable[pa.Table], made_from: bytes) -> pa.Table:
-    found = unify([_NONE, *measured])
+def _kept(folder: Path, tables: Iterable[pa.Table], made_from: bytes) -> pa.Table:
+    found = unify([_NONE, *tables])
     with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
         _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
     return found
@@ -120,17 +117,10 @@ def _keep(found: pa.Table, file: Path) -> None:
     atomic_write(file, data.getvalue())
 
 
-def _measured(records: Iterator[Record]) -> Iterator[pa.Table]:
+def _measured(records: Iterable[Record]) -> Iterator[pa.Table]:
     """Measure records and yield them as tables."""
-    while rows := [_row(record) for record in islice(records, _CHUNK)]:
-        yield from chunked(rows, _columns(rows))
+    return measure_tables(map(_row, records), MATCHES)
 
 
 def _row(record: Record) -> dict[str, Any]:
     return {**measure_match(record), **matched(record), "agreed": has_agreed(matched(record))}
-
-
-def _columns(rows: list[dict[str, Any]]) -> Columns:
-    known = {column.name for column in MATCHES}
-    measures = dict.fromkeys(name for row in rows for name in row if name not in known)
-    return [*MATCHES, *(Column(name, "amount", "") for name in measures)]

@@ -22,7 +22,7 @@ from negolab.catalog import AnyGame
 from negolab.events import Stepped
 from negolab.game import SEATS, InvalidKind, Seat, State, other
 from negolab.record import Record, final_state, start_state
-from negolab.theory.solutions import ideal_gains, kalai_smorodinsky_point, nash_point
+from negolab.theory.solutions import Pair, ideal_gains, kalai_smorodinsky_point, nash_point
 from negolab.user_code import describe_failure
 
 STEPS: dict[str, tuple[str, list[tuple[int, int]]]] = {
@@ -80,7 +80,6 @@ Failed = Callable[[str, Exception], None]
 """Function that takes note of a measure that raised: called with its name and the error."""
 
 BySeat = dict[Seat, float | None]
-Pair = tuple[float, float]
 Solution = Callable[[tuple[Pair, ...], Pair, bool], Any]
 
 

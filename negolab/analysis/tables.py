@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import pandas as pd
 import pyarrow as pa
@@ -22,7 +22,7 @@ from negolab.analysis.columns import (
     Columns,
     chunked,
     file_schema,
-    inferred,
+    measure_tables,
     to_frame,
     typed_frame,
     unify,
@@ -30,6 +30,7 @@ from negolab.analysis.columns import (
 )
 from negolab.analysis.parts import work_on
 from negolab.analysis.rows import TABLES, Row
+from negolab.analysis.table_columns import MATCH
 from negolab.formats import Part, open_source
 from negolab.record import Record
 from negolab.sweeps.status import is_sweep
@@ -227,15 +228,8 @@ def _measure_part(part: Part) -> pa.Table:
 
 
 def _measured(found: Iterable[tuple[str | None, Record]]) -> pa.Table:
-    # By columns: a dict for each of 100,000 rows takes several times the memory.
-    columns: dict[str, list[Any]] = {}
-    for before, (cell, record) in enumerate(found):
-        for name, value in {"match": record.id, "cell": cell, **measured.measure_match(record)}.items():
-            columns.setdefault(name, [None] * before).append(value)
-        for column in columns.values():
-            if len(column) == before:
-                column.append(None)
-    return pa.table({name: inferred(values) for name, values in columns.items()})
+    rows = ({"match": record.id, "cell": cell, **measured.measure_match(record)} for cell, record in found)
+    return unify(measure_tables(rows, [MATCH, sweep.CELL]))
 
 
 def _frame(source: Source, table: Name) -> pd.DataFrame:

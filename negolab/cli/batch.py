@@ -29,13 +29,13 @@ from negolab.llm.models import Models
 from negolab.players.lookup import resolve_players
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import parse_record
-from negolab.runs import failure_log
 from negolab.runs.answers import UnusableAnswers
 from negolab.runs.batch import open_run
 from negolab.runs.estimate import estimate_lines, pilot_games
 from negolab.runs.plan import make_plan
 from negolab.runs.progress import Progress
 from negolab.runs.run import Run, RunOptions
+from negolab.runs.scripted import FAILURES
 from negolab.store import iter_records
 
 app = typer.Typer(rich_markup_mode=None)
@@ -358,7 +358,7 @@ def end_run(run: Run, failure: RunFailed | None) -> None:
     if kinds := [kind for kind, count in unfinished.items() if count]:
         how = " or ".join(_RETRY[kind] for kind in kinds)
         print(f"play the games that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
-    if now.failed and (log := run.folder / failure_log.FILE).is_file():
+    if now.failed and (log := run.folder / FAILURES).is_file():
         print(f"where players failed stands in {log}", file=sys.stderr)
     if isinstance(failure, UnusableAnswers):
         print(f"negolab: {failure}", file=sys.stderr)

@@ -15,6 +15,7 @@ import typer
 from tqdm import tqdm
 
 from negolab.cli.play import escape_line
+from negolab.formatting import counted
 from negolab.record import Record
 from negolab.store import Store
 
@@ -136,10 +137,10 @@ def dealornodeal(
 
 def _print_file(file: CorpusFile, all_: bool) -> None:
     single = file.single
-    print(f"{file.path}: {_count(len(file.dialogues) - len(single), 'dialogue')} with both views")
+    print(f"{file.path}: {counted(len(file.dialogues) - len(single), 'dialogue')} with both views")
     if single:
         taken = "taken, too" if all_ else "left out (--all takes them)"
-        print(f"  one view only, {taken}: {_count(len(single), 'dialogue')}, in lines {list_some(single)}")
+        print(f"  one view only, {taken}: {counted(len(single), 'dialogue')}, in lines {list_some(single)}")
     if file.scenarios:
         print(f"  contexts without a dialogue, left out: {file.scenarios:,}")
     for error in file.errors[:MAX_NAMED]:
@@ -153,19 +154,15 @@ def _print_result(records: list[Record], out: Path) -> None:
 
     ends = Counter(str(record.header.notes.get("end", "agreed")) for record in records)
     told = ", ".join(f"{count:,} {end}" for end, count in ends.most_common())
-    print(f"{out}: {_count(len(records), 'record')} ({told}); of these alone, without intervals:")
+    print(f"{out}: {counted(len(records), 'record')} ({told}); of these alone, without intervals:")
     both = [record for record in records if record.header.notes["views"] == 2]
     found = figures(both)
     if len(both) < len(records):
         print(f"of the {len(both):,} with both views, as published figures are:")
-    print(f"agreement        {_percent(found.agreement)}   n = {_count(found.dialogues, 'dialogue')}")
+    print(f"agreement        {_percent(found.agreement)}   n = {counted(found.dialogues, 'dialogue')}")
     score = "     -" if found.score is None else f"{found.score:6.3f}"
     print(f"mean score       {score}     n = {2 * found.dialogues:,} scores, two per dialogue, 0 without an agreement")
-    print(f"Pareto-optimal   {_percent(found.pareto)}   n = {_count(found.agreed, 'agreement')}")
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" + ("" if number == 1 else "s")
+    print(f"Pareto-optimal   {_percent(found.pareto)}   n = {counted(found.agreed, 'agreement')}")
 
 
 def _percent(share: float | None) -> str:
@@ -190,7 +187,7 @@ def casino(
     }
     records, _ = import_records(found, out, "dialogue")
     if len(read) > len(found):
-        print(f"{_count(len(read) - len(found), 'dialogue')} found again, written once")
+        print(f"{counted(len(read) - len(found), 'dialogue')} found again, written once")
     _print_camps(records, out)
 
 
@@ -199,12 +196,14 @@ def _print_camps(records: list[Record], out: Path) -> None:
     from negolab.formats.casino import figures
 
     found = figures(records)
-    print(f"{out}: {_count(found.dialogues, 'record')}, whose points are as stored; of these alone, without intervals:")
+    print(
+        f"{out}: {counted(found.dialogues, 'record')}, whose points are as stored; of these alone, without intervals:"
+    )
     print(f"agreements       {found.agreed:,}, walked away {found.dialogues - found.agreed:,}")
     print(f"offers           {found.offers:,}, rejections {found.rejections:,}")
     print(f"mean points      {found.points:6.2f}   n = {2 * found.dialogues:,} workers, two per dialogue")
     if found.joint is not None:
-        print(f"mean joint       {found.joint:6.2f}   n = {_count(found.agreed, 'agreement')}")
+        print(f"mean joint       {found.joint:6.2f}   n = {counted(found.agreed, 'agreement')}")
 
 
 # clembench.
@@ -232,11 +231,11 @@ def clembench(
         )
     found = {id_: (id_, partial(imported.__getitem__, id_)) for id_ in imported}
     _, written = import_records(found, out, "episode")
-    print(f"{out}: {_count(len(imported), 'record')}" + (f", {written:,} of them new" * (written < len(imported))))
+    print(f"{out}: {counted(len(imported), 'record')}" + (f", {written:,} of them new" * (written < len(imported))))
     for players, count in Counter(" / ".join(one.header.players.values()) for one in imported.values()).items():
-        print(escape_line(f"  {players}: {_count(count, 'episode')}"))
+        print(escape_line(f"  {players}: {counted(count, 'episode')}"))
     if repeated:
-        print(f"{_count(repeated, 'episode')} found again, written once")
+        print(f"{counted(repeated, 'episode')} found again, written once")
     for sentence in told:
         print(escape_line(sentence))
     _print_scores(imported.values(), scores)
@@ -307,7 +306,7 @@ def csv_(
     table = [(number, *reason) for number, reason in left_out.items()]
     write_table(pd.DataFrame(table, columns=["row", "match", "reason"]), out / LEFT_OUT)
     ends = Counter(str(record.end) for record in records.values())
-    print(f"{out}: {_count(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
+    print(f"{out}: {counted(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
     print(f"rows in no record: {len(left_out):,}" + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
     if unused:
         print(escape_line(f"columns that the map does not name: {list_some(unused)}"))

@@ -18,7 +18,7 @@ from negolab.catalog import AnyGame, text_front
 from negolab.cli.guide import parameter_meanings, readings
 from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
-from negolab.formatting import format_end, format_number
+from negolab.formatting import first_paragraph, format_end, format_number
 from negolab.game import SEATS, Ask, Invalid, Observation, Seat, other
 from negolab.match import Match
 from negolab.players.lookup import list_players, resolve, resolve_players
@@ -184,7 +184,7 @@ def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None, pr
             print(escape_control(overview(loaded)))
         return
     for name, presets in catalog.list_games().items():
-        print(f"{name:12} {_first_line(catalog.game_module(name).__doc__)}")
+        print(f"{name:12} {first_paragraph(catalog.game_module(name).__doc__)}")
         print(f"{'':12} presets: {', '.join(presets)}")
     print("\nnegolab games GAME explains one game's presets, parameters and players")
 
@@ -192,7 +192,7 @@ def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None, pr
 def _describe(game: AnyGame) -> None:
     module, name = catalog.module_of(game), catalog.game_id(game)
     notes, meanings = catalog.preset_notes(module), parameter_meanings(name)
-    print(f"{name}: {_first_line(module.__doc__)}\n\npresets (the first is the default)")
+    print(f"{name}: {first_paragraph(module.__doc__)}\n\npresets (the first is the default)")
     for preset in catalog.presets(module):
         print(f"  {preset}{_explained(notes.get(preset))}")
     unit = "amounts in cents" if game.unit == "cents" else ""
@@ -204,17 +204,13 @@ def _describe(game: AnyGame) -> None:
     print(f"\nplayers{unit and f' ({unit})'}")
     for name, cls in sorted(list_players(game).items()):
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")
-        print(f"  {name}{f' ({params})' if params else ''}{_explained(_first_line(cls.__doc__))}")
+        print(f"  {name}{f' ({params})' if params else ''}{_explained(first_paragraph(cls.__doc__))}")
     if meanings:
         print(f"\nmore: negolab guide {catalog.game_id(game)}")
 
 
 def _explained(text: str | None) -> str:
     return f": {text}" if text else ""
-
-
-def _first_line(text: str | None) -> str:
-    return " ".join((text or "").split("\n\n")[0].split())
 
 
 @app.command()

@@ -18,7 +18,7 @@ from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Modules, Trust, ask_to_trust, import_games, parse_seat
 from negolab.cli.play import RUNS, escape_line
 from negolab.events import Forfeited, Rejected, Replied
-from negolab.formatting import format_end
+from negolab.formatting import counted, format_end
 from negolab.game import SEATS, Observation, Seat
 from negolab.record import Record, SeatOutcome
 from negolab.sweeps import status
@@ -165,24 +165,20 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         raise ValueError(source.why_empty)
     print_left_out(source)
     for cause, (count, first) in causes.items():
-        print(play.escape_line(f"{_count(count)}: {cause}; first: {first}"))
+        print(play.escape_line(f"{counted(count, 'record')}: {cause}; first: {first}"))
     if others := _other_values(run) if source.kind == "sweep" else []:
         more = f"; and {len(others) - 3:,} more" if len(others) > 3 else ""
         raise ValueError(f"cells that ran something else than the plan says: {'; '.join(others[:3])}{more}")
     if causes:
-        raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {_count(n)}")
+        raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {counted(n, 'record')}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
-    print(play.escape_line(f"{_count(n)}, {replay_to} stored events and outcome" if n else source.why_empty))
+    print(play.escape_line(f"{counted(n, 'record')}, {replay_to} stored events and outcome" if n else source.why_empty))
 
 
 def _other_values(sweep: Path) -> list[str]:
     """Name the finished cells of a sweep in whose kernel a parameter had another value than in the plan, and both."""
     found = ((id, ended.other_values()) for id, ended in status.read_done(sweep).items())
     return [f"{id} ({values})" for id, values in found if values]
-
-
-def _count(records: int) -> str:
-    return f"{records} record{'s' * (records != 1)}"
 
 
 def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]:

@@ -19,6 +19,7 @@ from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
 from negolab.cli.options import BaseUrls, Modules, Trust, import_games
 from negolab.cli.play import RUNS, escape_line, treat_signals_as_interrupt
+from negolab.formatting import counted
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
 from negolab.sweeps.notebook import Notebook
@@ -73,7 +74,7 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
     for axis in plan.axes():
         names = " and ".join(axis[0])
         print(escape_line(f"{names}: {', '.join(' and '.join(map(str, point.values())) for point in axis)}"))
-    print(f"{_many(len(cells), 'cell')} ({_many(plan.repeats, 'repeat')}), {missing:,} to be run in {folder}")
+    print(f"{counted(len(cells), 'cell')} ({counted(plan.repeats, 'repeat')}), {missing:,} to be run in {folder}")
     scale = 1.0 if done else _games_ratio(plan, finished)
     print(_estimate(finished, missing * scale, plan, workers))
     if plan.models is not None and missing:
@@ -116,10 +117,6 @@ def _cost(done: list[CellStatus], left: float, plan: SweepPlan) -> str:
         return f"what models cost is known once a cell with known prices has run{cap}"
     each = estimate_mean(paid)
     return f"models about ${left * each.value:.2f} more: ${each.value:.4f} a cell{_interval(each, '.4f')}{cap}"
-
-
-def _many(count: int, thing: str) -> str:
-    return f"{count:,} {thing}{'' if count == 1 else 's'}"
 
 
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:

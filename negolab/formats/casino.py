@@ -20,11 +20,10 @@ from negolab.catalog import AnyGame, load
 from negolab.events import Rejected
 from negolab.game import SEATS, Reply, Seat
 from negolab.match import Match
-from negolab.record import Record
+from negolab.record import PERSON, Record
 
 SOURCE = "casino"
 """The note `source` of an imported record, and the `via` of its replies."""
-PERSON = "person"
 GOODS = ("Food", "Water", "Firewood")
 """The goods in the order of the game's issues, as the corpus writes them."""
 VALUES = {"High": 5, "Medium": 4, "Low": 3}

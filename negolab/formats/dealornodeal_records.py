@@ -17,13 +17,12 @@ from negolab.formats.dealornodeal import Dialogue, LineError, scan_corpus
 from negolab.game import SEATS, Reply, Seat
 from negolab.games.split import EndTalk, Message, Proposal, Split
 from negolab.match import Match
-from negolab.record import Record, final_state
+from negolab.record import PERSON, Record, final_state
 
 SOURCE = "dealornodeal"
 """The note `source` of an imported record, and the `via` of its replies."""
 WORDS = {"no_agreement": "<no_agreement>", "disconnect": "<disconnect>", "mismatch": "<disagree>"}
 """End of a dialogue without an agreement -> the corpus's word for it, which its record has as note `end`."""
-PERSON = "person"
 
 
 class CorpusFile(NamedTuple):

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import msgspec
 from msgspec.structs import replace
 
 from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Rejected, Replied
-from negolab.game import Ask, Invalid, Observation, Reply
+from negolab.game import Ask, Invalid, Observation, Reply, Seen
 from negolab.llm.endpoint.call import Message
 from negolab.llm.output_modes import FreeText, phrases_for
 from negolab.record import SeatRecord
-
-Seen = Observation[Any, Any]
 
 
 class ChatState(msgspec.Struct, frozen=True, kw_only=True, gc=False):

@@ -15,7 +15,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab.catalog import AnyGame
-from negolab.game import Ask, Invalid, Observation, Reply
+from negolab.game import Ask, Invalid, Reply, Seen
 from negolab.match import replace_surrogates
 from negolab.moves import Misfit, unique_fields
 from negolab.protocols import Scripted
@@ -66,9 +66,6 @@ def extract_reasoning(answer: str) -> ExtractedText:
 def join_reasoning(*parts: str | None) -> str | None:
     """Join reasoning from several places; None if there is none."""
     return "\n\n".join(part.strip() for part in parts if part and part.strip()) or None
-
-
-Seen = Observation[Any, Any]
 
 
 class FreeText:

@@ -15,10 +15,9 @@ from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 from typing_extensions import override
 
-from negolab.game import Observation, Seat, other
+from negolab.game import Seat, Seen, other
 from negolab.protocols import Scripted
 
-Seen = Observation[Any, Any]
 MAX_AGREEMENTS = 10**6
 
 

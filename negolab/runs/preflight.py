@@ -4,9 +4,11 @@ its prompts need of its context window."""
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Seat, other
+from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.models import Models
 from negolab.llm.player import LLM
@@ -14,6 +16,7 @@ from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.protocols import Scripted
 from negolab.runs.driver import play, submit_reply
+from negolab.runs.matchup import Matchup, missing_games
 
 MAX_MOVES = 20
 """Moves of the other side after which a seat is taken to be never asked."""
@@ -22,6 +25,23 @@ GAMES = 10
 """Games played at random from whose prompts the longest is estimated."""
 LISTING_SECONDS = 3.0
 """Time in which an endpoint may list its models."""
+
+
+async def first_asks(
+    matchups: Sequence[Matchup], models: Models | EndpointProvider | None
+) -> list[tuple[Match, Seat, LLM]]:
+    """Return a match of each model for `ask_once`, and say how long its prompts can get; a sweep's broker sees to its
+    own models."""
+    if not isinstance(models, Models) or models.via_broker:
+        return []
+    asked: dict[str, tuple[Match, Seat, LLM]] = {}
+    for matchup, pairing in missing_games(matchups, most=1):
+        for seat, name in pairing.players.items():
+            match = matchup.deal(pairing)
+            if name not in asked and isinstance(model := matchup.seat(match, models)[seat], LLM):
+                await tell_longest_prompt(models, matchup.game, seat, model)
+                asked[name] = match, seat, model
+    return list(asked.values())
 
 
 async def tell_longest_prompt(models: Models, game: AnyGame, seat: Seat, model: LLM) -> None:

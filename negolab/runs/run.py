@@ -8,10 +8,9 @@ import gc
 import inspect
 import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Generator, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import AsyncExitStack, contextmanager
-from functools import partial, reduce
+from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any, get_args
@@ -23,23 +22,21 @@ from negolab._internal.validation import Count, Positive, Share, check_fields
 from negolab._internal.workers import WorkerPool, WorkersFailed, count_workers
 from negolab.catalog import AnyGame
 from negolab.events import Event
-from negolab.game import Ask, Seat
-from negolab.ledger import NOTHING, Cost
+from negolab.game import Ask
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, GameTimedOut, NoAnswer, NoLegalMove, RunFailed
 from negolab.llm.models import Models
-from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.protocols import Player
 from negolab.record import Record
+from negolab.runs.admission import Admission
 from negolab.runs.answers import MAX_UNUSABLE, AnswerCounter
 from negolab.runs.driver import aplay
-from negolab.runs.failure_log import log_failure
 from negolab.runs.matchup import Fixture, Matchup, missing_games
 from negolab.runs.plan import Pairing
-from negolab.runs.preflight import ask_once, tell_longest_prompt
+from negolab.runs.preflight import ask_once, first_asks
 from negolab.runs.progress import MatchCounter, Phase, Progress, StopReason, is_waited_for, model_progress
-from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, stop_match
+from negolab.runs.scripted import ScriptedGames, fail_match, is_async, limit_time, log_failure, stop_match
 from negolab.runs.timer import MatchTimers
 from negolab.runs.workers import AUTOMATIC_FROM, PlacedGame, Played, load_games, make_setup, why_one_process
 from negolab.store import MAX_LINE, REDRAW, STOPPED, iter_records
@@ -155,13 +152,7 @@ class Run:
         self._notification: tuple[str, float] = ("", 0.0)
         self._closing = closing or AsyncExitStack()
         self._timers = MatchTimers(options.game_seconds)
-        self._begins, self._game_over = asyncio.Lock(), asyncio.Event()
-        self._dearest: defaultdict[Matchup, Cost] = defaultdict(Cost)
-        """The cost of the dearest of the finished games of each matchup."""
-        self._playing = Counter[Matchup]()
-        for matchup in matchups:
-            for id, stopped in matchup.stored.items():
-                self._note_cost(matchup, id, stopped)
+        self._admission = Admission(matchups, models, self._may_begin)
         self._count = MatchCounter(stopped for matchup in matchups for stopped in matchup.stored.values())
         self._answers = AnswerCounter(options.unusable)
         self._phase: Phase = "playing"
@@ -191,7 +182,7 @@ class Run:
         return Progress(
             games=self.games,
             **self._count.numbers(),
-            playing=self._playing.total(),
+            playing=self._admission.playing.total(),
             seconds=0.0 if self._started_at is None else now - self._started_at,
             phase=self._phase,
             message=self._message(),
@@ -314,11 +305,12 @@ class Run:
             if self._phase != "playing":
                 return
 
-    async def _play_in_workers(self, missing: Iterator[Fixture], games: int, workers: int) -> None:
-        async def may_begin() -> bool:
-            await self._unpaused.wait()
-            return self._phase == "playing"
+    async def _may_begin(self) -> bool:
+        """Wait while the run is paused; return False if no more games may begin."""
+        await self._unpaused.wait()
+        return self._phase == "playing"
 
+    async def _play_in_workers(self, missing: Iterator[Fixture], games: int, workers: int) -> None:
         setups = [
             make_setup(each.game, each.plan, each.players, self.folder, self._timers.seconds) for each in self.matchups
         ]
@@ -330,7 +322,7 @@ class Run:
             workers,
             keep=self._keep_played,
             fail=self._fail_unplayed,
-            may_begin=may_begin,
+            may_begin=self._may_begin,
             notify=self.set_message,
             what="games",
         )
@@ -368,7 +360,8 @@ class Run:
         """Play `at_once` games at the same time, after a preflight call to each model."""
         if (first := next(missing, None)) is None:
             return
-        preflight = [asyncio.create_task(call) for call in await self._preflight()]
+        asked = await first_asks(self.matchups, self.models)
+        preflight = [asyncio.create_task(ask_once(*each)) for each in asked if self._phase == "playing"]
         self._workers = [*preflight]
         try:
             if preflight:
@@ -390,25 +383,12 @@ class Run:
                 worker.cancel()
             await asyncio.gather(*self._workers, return_exceptions=True)
 
-    async def _preflight(self) -> list[Coroutine[Any, Any, None]]:
-        """Return a call to each model that raises RunFailed for a wrong set-up; a sweep's broker sees to its own."""
-        if not isinstance(self.models, Models) or self.models.via_broker:
-            return []
-        asked: dict[str, tuple[Match, Seat, LLM]] = {}
-        for matchup, pairing in missing_games(self.matchups, most=1):
-            for seat, name in pairing.players.items():
-                match = matchup.deal(pairing)
-                if name not in asked and isinstance(model := matchup.seat(match, self.models)[seat], LLM):
-                    await tell_longest_prompt(self.models, matchup.game, seat, model)
-                    asked[name] = match, seat, model
-        return [ask_once(*each) for each in asked.values()] if self._phase == "playing" else []
-
     async def _work(self, missing: Iterator[Fixture], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
         """Play one game after the other, once `preflight` is over, until none is left or no more may start."""
         try:
             if preflight:
                 await asyncio.wait(preflight)
-            while (game := await self._next_game(missing)) is not None:
+            while (game := await self._admission.next_game(missing)) is not None:
                 await self._play_one(*game)
         except asyncio.CancelledError:
             if not self._is_cancelled:
@@ -421,38 +401,9 @@ class Run:
             self._failure = self._failure or error
             self.cancel()
 
-    async def _next_game(self, missing: Iterator[Fixture]) -> Fixture | None:
-        """Wait until the next game may begin, and return it; None if none may any more."""
-        async with self._begins:
-            game = next(missing, None)
-            await self._unpaused.wait()
-            while game is not None and self._phase == "playing" and not self._is_affordable(game[0]):
-                self._game_over.clear()
-                await self._game_over.wait()
-                await self._unpaused.wait()
-            return game if self._phase == "playing" else None
-
-    def _is_affordable(self, matchup: Matchup) -> bool:
-        """Return True unless a budget may be used up before those at play and another one are finished.
-
-        With a budget, the first game of a matchup with a model goes alone, so that it is known what one takes.
-        """
-        if not isinstance(self.models, Models) or not self.models.policy.budget.is_capped or not self._playing.total():
-            return True
-        if matchup.has_model and self._playing[matchup] and self._dearest[matchup] == NOTHING:
-            return False
-        costs = (self._dearest[each].times(count) for each, count in self._playing.items())
-        return self.models.policy.budget.has_room(reduce(Cost.plus, costs, self._dearest[matchup]))
-
-    def _note_cost(self, matchup: Matchup, id: str, stopped: str | None) -> None:
-        if isinstance(self.models, Models) and not stopped:
-            draw = matchup.redrawn[id]
-            took = self.models.policy.budget.ledger.games.get(f"{id}/{draw}" if draw else id, NOTHING)
-            self._dearest[matchup] = self._dearest[matchup].max_with(took)
-
     async def _play_one(self, matchup: Matchup, pairing: Pairing) -> None:
         match = matchup.deal(pairing)
-        self._playing[matchup] += 1
+        self._admission.playing[matchup] += 1
         try:
             async with self._timers.game():
                 # The event loop cannot end a player that blocks it, so each reply of such a player is limited as well.
@@ -476,7 +427,7 @@ class Run:
         except Exception as error:  # of a player: it fails this game only
             fail_match(self.folder, match, error)
         finally:
-            self._playing[matchup] -= 1
+            self._admission.playing[matchup] -= 1
         if len(match.record().to_line()) >= MAX_LINE:  # which could not be read again, nor the rest of the file
             match = matchup.deal(pairing)
             stop_match(match, "failed", f"its record would be longer than {MAX_LINE >> 20} MiB")
@@ -491,7 +442,7 @@ class Run:
     def _finish_match(self, matchup: Matchup, match: Match) -> None:
         """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""
         matchup.store.append(match.record())
-        self._note_cost(matchup, match.id, match.notes.get(STOPPED))
+        self._admission.note_cost(matchup, match.id, match.notes.get(STOPPED))
         try:
             self._count.add(match.notes.get(STOPPED), (match.ended and match.ended.reason) or "")
         finally:
@@ -503,7 +454,7 @@ class Run:
         self._changed()
 
     def _changed(self) -> None:
-        self._game_over.set()
+        self._admission.wake()
         now = self.progress
         for watcher in self._watchers:
             watcher(now)

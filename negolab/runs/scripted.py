@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import traceback
 from collections.abc import Awaitable, Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from negolab._internal.files import append
 from negolab.catalog import AnyGame
 from negolab.game import Ask, Seat
 from negolab.llm.endpoint.errors import GameTimedOut
@@ -15,11 +18,23 @@ from negolab.match import Match
 from negolab.players.factory import PlayerFactory
 from negolab.protocols import Player
 from negolab.runs.driver import play, seat_players
-from negolab.runs.failure_log import log_failure
 from negolab.runs.plan import Pairing
 from negolab.runs.progress import StopReason
 from negolab.runs.timer import CallTimedOut, MatchTimers, call_within
 from negolab.store import STOPPED
+
+FAILURES = "errors.log"
+"""The log of a run: the traceback of every game that a player's code failed."""
+
+
+def log_failure(folder: Path, match: Match, error: BaseException) -> None:
+    """Append a game that a player failed to the run's log, with the traceback."""
+    now = datetime.now(UTC).isoformat(timespec="seconds")
+    asked = " and ".join(match.pending()) or "nobody"
+    players = ", ".join(f"{seat} = {name}" for seat, name in match.players.items())
+    head = f"{now} game {match.id} (seed {match.seed}), {players}; asked: {asked}\n"
+    text = head + "".join(traceback.format_exception(error)) + "\n"
+    append(folder / FAILURES, text.encode("utf-8", "replace"))
 
 
 class ScriptedGames:

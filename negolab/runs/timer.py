@@ -6,8 +6,8 @@ import asyncio
 import signal
 import threading
 import time
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager
 from typing import Any, TypeVar
 
 from negolab.llm.endpoint.endpoint import GAME_TIMER
@@ -85,6 +85,15 @@ class MatchTimer:
         if self._pauses == 0 and self._is_running():
             self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)
 
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """Pause while the context runs."""
+        self.stop()
+        try:
+            yield
+        finally:
+            self.go()
+
     def _is_running(self) -> bool:
         return not (self.is_over or self._timeout.expired())
 
@@ -126,7 +135,7 @@ class MatchTimers:
             async with asyncio.timeout(self.seconds) as timeout:
                 timer = MatchTimer(timeout)
                 self._timers.add(timer)
-                token = GAME_TIMER.set(timer)
+                token = GAME_TIMER.set(timer.paused)
                 if self._is_paused:
                     timer.stop()
                 try:

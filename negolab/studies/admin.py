@@ -14,7 +14,7 @@ from negolab.events import Replied
 from negolab.game import SEATS, Seat, other
 from negolab.match import Match
 from negolab.protocols import player_notes
-from negolab.record import parse_record
+from negolab.record import PERSON, parse_record
 from negolab.runs.driver import make_player
 from negolab.store import Store
 from negolab.studies.authentication import AccessDenied, LeaseTaken
@@ -24,7 +24,6 @@ from negolab.studies.metrics import render
 from negolab.studies.page_service import PageService, playing, reply_of
 from negolab.studies.page_state import Answer, NotDelivered, Playing
 from negolab.studies.scheduler import LOOK, TaskGuard
-from negolab.studies.seat_session import PERSON
 from negolab.studies.service import StudyService
 from negolab.studies.session import LEFT, STOPPED, MatchSession
 from negolab.studies.sessions import SessionManager

@@ -14,6 +14,7 @@ from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
 from negolab.match import Match
+from negolab.record import PERSON
 from negolab.studies import clock
 from negolab.studies.assignment import Assignment
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
@@ -22,7 +23,6 @@ from negolab.studies.endings import ENDINGS, Ending
 from negolab.studies.journeys import Journeys
 from negolab.studies.model_seats import DISCLOSURE
 from negolab.studies.page_state import PresenceRegistry
-from negolab.studies.seat_session import PERSON
 from negolab.studies.session import MatchSession
 from negolab.studies.sessions import SessionManager
 from negolab.studies.steps import Delay, StepPage

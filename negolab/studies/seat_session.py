@@ -12,13 +12,10 @@ from negolab.catalog import text_front
 from negolab.events import Event, Rejected, Replied
 from negolab.game import Observation, Seat, other
 from negolab.match import Match
-from negolab.record import SeatOutcome
+from negolab.record import PERSON, SeatOutcome
 from negolab.studies.page_state import SeatView, TalkEntry
 from negolab.studies.texts import format_payoff, refusal_text
 from negolab.texts import are_overridden
-
-PERSON = "person"
-"""Name that a record gives to a person's seat."""
 
 
 class SeatSession:

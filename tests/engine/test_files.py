@@ -18,7 +18,7 @@ from negolab.formats import casino
 from negolab.formats.clembench.episodes import read_json
 from negolab.match import Match
 from negolab.runs.batch import batch
-from negolab.runs.failure_log import log_failure
+from negolab.runs.scripted import log_failure
 from negolab.store import Store, find, read
 from negolab.sweeps import status
 from negolab.sweeps.folder import claim_folder

@@ -10,8 +10,8 @@ import pytest
 
 import negolab as nl
 from negolab.catalog import game_names
+from negolab.formats import list_file, list_record
 from negolab.game import Reply
-from negolab.listing import list_file, list_record
 from negolab.match import Match
 from negolab.record import Record, parse_record
 from negolab.store import read

@@ -10,6 +10,7 @@ import logging
 import tracemalloc
 import warnings
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -712,11 +713,13 @@ class Clock:
     def __init__(self) -> None:
         self.stopped = 0
 
-    def stop(self) -> None:
+    @contextmanager
+    def paused(self) -> Iterator[None]:
         self.stopped += 1
-
-    def go(self) -> None:
-        self.stopped -= 1
+        try:
+            yield
+        finally:
+            self.stopped -= 1
 
 
 def test_waiting_for_an_endpoint_takes_no_time_of_the_game(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -729,7 +732,7 @@ def test_waiting_for_an_endpoint_takes_no_time_of_the_game(server: Server, monke
         await sleep(0)
 
     async def one(endpoint: Endpoint) -> Answer:
-        GAME_TIMER.set(clock)
+        GAME_TIMER.set(clock.paused)
         monkeypatch.setattr(asyncio, "sleep", noted)
         return await endpoint.answer(make_call())
 

@@ -21,7 +21,7 @@ from negolab import user_code
 from negolab.analysis.summary import tally_records
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.players.lookup import compatible_players, resolve
-from negolab.runs.failure_log import FILE as ERRORS
+from negolab.runs.scripted import FAILURES as ERRORS
 from negolab.verification import replay_differences
 from tests.support.command import NEGOLAB, negolab
 from tests.support.own_code import code_hash

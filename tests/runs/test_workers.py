@@ -22,9 +22,9 @@ from negolab.llm.endpoint.errors import RunFailed
 from negolab.players.lookup import resolve
 from negolab.record import Record
 from negolab.runs.batch import open_run
-from negolab.runs.failure_log import FILE
 from negolab.runs.plan import derive_seed, make_plan
 from negolab.runs.run import Run, RunOptions
+from negolab.runs.scripted import FAILURES
 from negolab.runs.workers import AUTOMATIC_FROM
 from negolab.verification import replay_differences
 from tests.support.command import NEGOLAB
@@ -128,7 +128,7 @@ def test_a_player_that_fails_in_a_worker_leaves_its_traceback_in_the_runs_log(tm
     for count in (1, 2):
         with pytest.raises(RunFailed, match=r"10 games in a row failed.*KeyError"):
             asyncio.run(opened(tmp_path / str(count), f"{own}:Failing", "linear", 400, count).play())
-        assert 'raise KeyError(f"no price' in (tmp_path / str(count) / FILE).read_text()
+        assert 'raise KeyError(f"no price' in (tmp_path / str(count) / FAILURES).read_text()
         assert all(r.header.notes["stopped"] == "failed" for r in nl.read(tmp_path / str(count)))
 
 

@@ -14,10 +14,9 @@ from negolab.events import Event
 from negolab.game import SEATS, Seat, other
 from negolab.match import Match
 from negolab.players.lookup import list_players
-from negolab.record import parse_record
+from negolab.record import PERSON, parse_record
 from negolab.runs.driver import make_player
 from negolab.studies.page_state import LONGEST, NotDelivered
-from negolab.studies.seat_session import PERSON
 from negolab.studies.session import MatchSession
 from negolab.studies.texts import texts
 from negolab.verification import replay_differences

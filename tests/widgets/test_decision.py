@@ -6,7 +6,7 @@ import random
 
 import pytest
 from negolab_widgets.html import join
-from negolab_widgets.play.human_seat import HumanSeat
+from negolab_widgets.play.matchmaking import HumanSeat
 from negolab_widgets.tables import Decision, table
 from negolab_widgets.tables.decision import MAX_LAST, DecisionCard, name_accept, render_pay
 

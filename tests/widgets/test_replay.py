@@ -25,9 +25,8 @@ import negolab as nl
 from negolab.analysis.replies import proposals
 from negolab.catalog import game_names
 from negolab.events import Replied, Stepped
-from negolab.formats import list_source
+from negolab.formats import list_record, list_source
 from negolab.game import SEATS, Game, Reply
-from negolab.listing import list_record
 from negolab.match import Match
 from negolab.record import Record, states
 from negolab.runs.plan import make_plan

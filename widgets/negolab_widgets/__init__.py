@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 if TYPE_CHECKING:
-    from negolab_widgets.play.human_seat import HumanSeat
     from negolab_widgets.play.lobby import Lobby
+    from negolab_widgets.play.matchmaking import HumanSeat
     from negolab_widgets.progress import RunProgress
     from negolab_widgets.replay import Replay
     from negolab_widgets.results import SweepResults
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress", "SweepBoard", "SweepResults"]
 
 _MODULES = {
-    "HumanSeat": "play.human_seat",
+    "HumanSeat": "play.matchmaking",
     "Lobby": "play.lobby",
     "Monitor": "study.monitor",
     "Replay": "replay",

@@ -12,12 +12,12 @@ from typing_extensions import override
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.formatting import format_amount
+from negolab.formatting import first_paragraph, format_amount, label
 from negolab.game import SEATS, Game, Seat, State, observe
 from negolab.match import Match
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.fields import Slider
-from negolab_widgets.html import Markup, StableHTML, element, format_value, join, label, still
+from negolab_widgets.html import Markup, StableHTML, element, format_value, join, still
 from negolab_widgets.page import Page
 from negolab_widgets.play.pictures import picture
 from negolab_widgets.replay.plane import Course, deal_surroundings, render_plane
@@ -104,7 +104,7 @@ def example(game: AnyGame) -> AnyGame:
 def render_head(game: AnyGame) -> Markup:
     """Render what the game is about."""
     module, id = catalog.module_of(game), catalog.game_id(game)
-    about = " ".join((module.__doc__ or "").split("\n\n")[0].split())
+    about = first_paragraph(module.__doc__)
     note = catalog.preset_notes(module).get(game.preset or "", "")
     named = game.preset and catalog.preset_title(module, game.preset)
     preset = f"Preset: {named}. {note}" if named else "Parameters of its own."

@@ -13,7 +13,7 @@ from negolab import catalog
 from negolab.analysis.observations import sample_text
 from negolab.analysis.summary import Observed, Tally, fallback_lines, tally_records
 from negolab.catalog import AnyGame
-from negolab.formatting import format_amount, format_end
+from negolab.formatting import first_paragraph, format_amount, format_end, label
 from negolab.game import SEATS, Observation
 from negolab.match import Match
 from negolab.protocols import Scripted
@@ -21,7 +21,7 @@ from negolab.record import Record
 from negolab.runs.run import Run
 from negolab.tournaments.tournament import Tournament
 from negolab_widgets.card import render_card
-from negolab_widgets.html import Markup, details, element, format_value, join, label, page, pairs, panel, table
+from negolab_widgets.html import Markup, details, element, format_value, join, page, pairs, panel, table
 from negolab_widgets.progress import NEXT, render_progress
 from negolab_widgets.replay.cards import render_record
 from negolab_widgets.replay.record_list import count_replies, short_id
@@ -136,14 +136,10 @@ def _format_amount(game: AnyGame, amount: float) -> str:
 
 def player(player: Scripted) -> str:
     """Show a player's name and what it does."""
-    return page(panel(f"Player {player.name or type(player).__name__}", element("p", _first_paragraph(player.__doc__))))
+    return page(panel(f"Player {player.name or type(player).__name__}", element("p", first_paragraph(player.__doc__))))
 
 
 def format_shortened(value: Any) -> str:
     """Format a value of an observation, cut to 500 characters."""
     text = format_value(value)
     return text if len(text) <= 500 else text[:499] + "\N{HORIZONTAL ELLIPSIS}"
-
-
-def _first_paragraph(text: str | None) -> str:
-    return " ".join((text or "").split("\n\n")[0].split())

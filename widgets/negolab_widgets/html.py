@@ -17,6 +17,7 @@ import traitlets as t
 from markupsafe import Markup
 from markupsafe import escape as _escape
 
+from negolab.formatting import grid_columns, is_grid, label
 from negolab.studies.texts import table_texts
 
 __all__ = [
@@ -31,7 +32,6 @@ __all__ = [
     "format_value",
     "image",
     "join",
-    "label",
     "page",
     "pairs",
     "panel",
@@ -174,24 +174,15 @@ def pairs(rows: Iterable[tuple[str, object]]) -> Markup:
 
 def facts(values: Mapping[str, Any]) -> Markup:
     """Values by name as tables: a mapping of mappings becomes rows and columns, anything else a line."""
-    single = [(label(name), format_value(value)) for name, value in values.items() if not _is_grid(value)]
-    grids = (_grid(name, value) for name, value in values.items() if _is_grid(value))
+    single = [(label(name), format_value(value)) for name, value in values.items() if not is_grid(value)]
+    grids = (_grid(name, value) for name, value in values.items() if is_grid(value))
     return join([table((), single, table_texts.FACTS) if single else "", *grids])
 
 
-def _is_grid(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(value) and all(isinstance(v, Mapping) for v in value.values())
-
-
 def _grid(name: str, grid: Mapping[str, Mapping[str, Any]]) -> Markup:
-    columns = list(dict.fromkeys(column for row in grid.values() for column in row))
+    columns = grid_columns(grid)
     body = ([str(key), *(format_value(row.get(column)) for column in columns)] for key, row in grid.items())
     return table((label(name), *map(label, columns)), body, label(name))
-
-
-def label(name: str) -> str:
-    """Turn a field's name into words."""
-    return name.replace("_", " ")
 
 
 def format_value(value: Any) -> str:

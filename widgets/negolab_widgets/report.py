@@ -20,18 +20,17 @@ from negolab import catalog
 from negolab._internal import manifest
 from negolab._internal.version import __version__
 from negolab.analysis.columns import to_frame, unify
-from negolab.analysis.effects import Effect, find_effects
+from negolab.analysis.comparisons import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
-from negolab.formatting import format_significant
+from negolab.formatting import format_significant, label
 from negolab.game import Game
 from negolab.sweeps import folder as sweeps
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
 from negolab_widgets.html import Markup, details, element, join, table
-from negolab_widgets.html import label as html_label
 from negolab_widgets.results.choices import HEAT, LINES, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.drawing import Drawing, draw_choice
@@ -222,7 +221,7 @@ class Report:
     def _constants(self) -> str:
         varied = {one.column for one in self.factors}
         names = {column: name for name, column in self.run.played.parameters.items()}
-        names |= {name: html_label(name) for name in ("preset", "player_a", "player_b")}
+        names |= {name: label(name) for name in ("preset", "player_a", "player_b")}
         there = [name for name in names if name in self.frame and name not in varied]
         same = [name for name in there if self.frame[name].nunique(dropna=False) == 1]
         said = dict.fromkeys(f"{names[name]} {format_value(self.frame[name].iloc[0])}" for name in same)

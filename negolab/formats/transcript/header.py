@@ -9,7 +9,7 @@ import msgspec
 
 from negolab.catalog import AnyGame
 from negolab.events import Ended
-from negolab.formatting import format_end, format_model, format_money, format_number
+from negolab.formatting import format_end, format_model, format_money, format_number, grid_columns, is_grid, label
 from negolab.game import SEATS, End, Observation, observe
 from negolab.record import Record, SeatOutcome, SeatRecord, start_state
 
@@ -136,7 +136,7 @@ def _about(record: Record) -> Facts:
 
 
 def _parameters(params: Mapping[str, Any], game: AnyGame) -> Part:
-    rows = [(_label(name), _text(value)) for name, value in params.items() if value is not None]
+    rows = [(label(name), _text(value)) for name, value in params.items() if value is not None]
     tables = [Table(("parameter", "value"), tuple(rows))] if rows else []
     return Part(_counts("Parameters", game), [], tables)
 
@@ -154,7 +154,7 @@ def _single_and_listed(plain: dict[str, Any], units: Mapping[str, str]) -> tuple
     single: Facts = []
     listed = Part("Histories", [], [])
     for path, value in _leaves(plain, ()):
-        name = _label(" ".join(filter(None, path))).removeprefix("measures ")
+        name = label(" ".join(filter(None, path))).removeprefix("measures ")
         if not _are_rows(value):
             unit = next((units[part] for part in path if part in units), "")
             single.append(_fact(name, value, unit))
@@ -185,7 +185,7 @@ def _side_by_side(a: Known, b: Known) -> Known:
     """Merge what both seats know: shared values once, differing ones under a label with the seat."""
     merged: Known = {name: value for name, value in a.items() if name in b and b[name] == value}
     for name in a:
-        if name not in merged and _is_grid(a[name]) and _is_grid(b.get(name)) and list(a[name]) == list(b[name]):
+        if name not in merged and is_grid(a[name]) and is_grid(b.get(name)) and list(a[name]) == list(b[name]):
             merged[name] = _transpose(_side_by_side(_transpose(a[name]), _transpose(b[name])))
     for seat, known in (("A", a), ("B", b)):
         merged |= {f"{name} ({seat})": value for name, value in known.items() if name not in merged}
@@ -196,10 +196,10 @@ def _even(known: Known) -> Known:
     """Write each row of a grid as one value where no row has all columns, such as the options of unlike issues."""
 
     def is_ragged(value: Any) -> bool:
-        return _is_grid(value) and max(map(len, value.values())) < len(_transpose(value))
+        return is_grid(value) and max(map(len, value.values())) < len(_transpose(value))
 
     def line(row: Mapping[str, Any]) -> str:
-        return "; ".join(f"{_label(str(key))}: {_text(value)}" for key, value in row.items())
+        return "; ".join(f"{label(str(key))}: {_text(value)}" for key, value in row.items())
 
     return {
         name: {key: {"each": line(row)} for key, row in value.items()} if is_ragged(value) else value
@@ -209,32 +209,23 @@ def _even(known: Known) -> Known:
 
 def _transpose(grid: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Swap the rows and columns of nested mappings."""
-    columns = dict.fromkeys(column for row in grid.values() for column in row)
-    return {column: {name: row[column] for name, row in grid.items() if column in row} for column in columns}
+    return {column: {name: row[column] for name, row in grid.items() if column in row} for column in grid_columns(grid)}
 
 
 def _part(name: str, known: Known) -> Part:
     """Build a section of the header: a mapping of mappings becomes a table, any other value a fact."""
-    facts = [(_label(key), _text(value)) for key, value in known.items() if not _is_grid(value)]
-    return Part(name, facts, [_grid(_label(key), value) for key, value in known.items() if _is_grid(value)])
-
-
-def _is_grid(value: Any) -> bool:
-    return isinstance(value, Mapping) and bool(value) and all(isinstance(inner, Mapping) for inner in value.values())
+    facts = [(label(key), _text(value)) for key, value in known.items() if not is_grid(value)]
+    return Part(name, facts, [_grid(label(key), value) for key, value in known.items() if is_grid(value)])
 
 
 def _grid(name: str, grid: Mapping[str, Mapping[str, Any]]) -> Table:
-    columns = list(_transpose(grid))
+    columns = grid_columns(grid)
     rows = ((str(key), *(_text(row.get(column)) for column in columns)) for key, row in grid.items())
-    return Table((name, *map(_label, columns)), tuple(rows))
+    return Table((name, *map(label, columns)), tuple(rows))
 
 
 def _are_rows(value: Any) -> bool:
     return isinstance(value, list | tuple) and bool(value) and all(isinstance(row, Mapping) and row for row in value)
-
-
-def _label(name: str) -> str:
-    return name.replace("_", " ")
 
 
 def _text(value: Any) -> str:
@@ -249,7 +240,7 @@ def _text(value: Any) -> str:
         case int():
             return format_number(value)
         case dict():
-            return ", ".join(f"{_label(str(key))} {_nested(inner)}" for key, inner in value.items()) or "none"
+            return ", ".join(f"{label(str(key))} {_nested(inner)}" for key, inner in value.items()) or "none"
         case list() | tuple():
             return ", ".join(map(_nested, value))
     return str(value)

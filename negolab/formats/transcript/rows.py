@@ -10,11 +10,10 @@ import msgspec
 from negolab.catalog import AnyGame
 from negolab.events import Ended, Forfeited, Rejected, Replied, Stepped
 from negolab.formatting import format_end
-from negolab.game import SEATS, End, Invalid, Observation, Reply, Seat, observe
+from negolab.game import SEATS, End, Invalid, Observation, Reply, Seat, Seen, observe
 from negolab.record import Fold, Record, SeatOutcome, SeatRecord, start_state
 
 Who = Literal["A", "B", "GM"]
-Seen = Observation[Any, Any]
 
 CLOSING: dict[End, str] = {
     "AGREED": "game successful",

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from contextvars import ContextVar
 from functools import cache as cached
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -58,29 +58,13 @@ TEMPLATE_TOKENS = 10_000
 T = TypeVar("T")
 
 
-class PausableTimer(Protocol):
-    """A game's timer. Pauses may overlap: it goes on after as many calls of `go` as of `stop`."""
-
-    def stop(self) -> None: ...
-    def go(self) -> None: ...
+GAME_TIMER: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar("game_timer", default=nullcontext)
+"""Pauses the timer of the game that makes the call; where a game's time is not limited there is nothing to pause."""
 
 
-GAME_TIMER: ContextVar[PausableTimer | None] = ContextVar("game_timer", default=None)
-"""Timer of the game that makes the call; None where a game's time is not limited."""
-
-
-@contextmanager
-def timer_paused() -> Iterator[None]:
-    """Pause the game's timer, so that waiting for an endpoint takes none of its time."""
-    timer = GAME_TIMER.get()
-    if timer is None:
-        yield
-        return
-    timer.stop()
-    try:
-        yield
-    finally:
-        timer.go()
+def timer_paused() -> AbstractContextManager[None]:
+    """Pause the game's timer, so that waiting for an endpoint takes none of its time; pauses may overlap."""
+    return GAME_TIMER.get()()
 
 
 MAX_CUTS = 2

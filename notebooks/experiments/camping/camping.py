@@ -6,7 +6,6 @@ their own, and who wrote first is seat A.
 
 from __future__ import annotations
 
-import os
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import permutations, product
@@ -20,13 +19,13 @@ from negolab.analysis import stats, tables
 from negolab.analysis.comparisons import contrasts
 from negolab.analysis.estimates import Measure, estimate_groups
 from negolab.analysis.observations import is_deterministic
+from negolab.analysis.tables import Place
 from negolab.formats.casino import PUBLISHED, SOURCE, VALUES, figures
 from negolab.game import SEATS, Seat, other
 from negolab.games.agenda import Agenda
 from negolab.games.agenda.state import worth
 from negolab.record import Record, final_state, start_state
 
-Place = str | os.PathLike[str]
 Deal = tuple[tuple[int, ...], tuple[int, ...]]
 """The value of a unit of each of the goods to A, and to B."""
 

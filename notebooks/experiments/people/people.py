@@ -6,7 +6,6 @@ A *context* is a stock with the values of both seats. Each imported dialogue has
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -20,12 +19,12 @@ from negolab.analysis import stats, tables
 from negolab.analysis.comparisons import contrasts
 from negolab.analysis.estimates import Measure, estimate_groups
 from negolab.analysis.observations import is_deterministic
+from negolab.analysis.tables import Place
 from negolab.formats.dealornodeal_records import PUBLISHED, SOURCE, figures
 from negolab.game import SEATS
 from negolab.games.split import Split
 from negolab.record import Record, final_state, start_state
 
-Place = str | os.PathLike[str]
 Position = nl.State[Any, Any]
 
 PEOPLE, RUN = "people", "run"

@@ -5,7 +5,6 @@ Points are per round; efficiency and shares are in percent.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -13,11 +12,11 @@ import pandas as pd
 
 from negolab.analysis import stats, tables
 from negolab.analysis.estimates import Exact, mark_coverage, measure_means, per_round, percent, sweep_matches
+from negolab.analysis.tables import Place
 from negolab.games.split.state import Draw, Schedule
 from negolab.record import start_state
 from negolab.theory import division
 
-Place = str | os.PathLike[str]
 SHARES = {"mean_efficiency": "efficiency (%)", "winner_share": "winner's share (%)"}
 MEASURES = {**SHARES, "points_a": "points of A per round", "points_b": "points of B per round"}
 """Columns of `outcomes` with an exact value for some pairs of players -> their titles."""

@@ -14,9 +14,8 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
 from negolab.players.code import PlayerClass
 from negolab.players.lookup import compatible_players, list_players
-from negolab.record import Record
+from negolab.record import PERSON, Record
 from negolab.scenarios import SUFFIX
-from negolab.studies.seat_session import PERSON
 from negolab.studies.texts import table_texts, texts
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard

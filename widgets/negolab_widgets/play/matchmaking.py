@@ -3,29 +3,83 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import ipywidgets as w
 
 from negolab import catalog
-from negolab.catalog import title
+from negolab.catalog import AnyGame, title
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
-from negolab.record import Record, parse_record
+from negolab.protocols import Player
+from negolab.record import PERSON, Record, parse_record
 from negolab.runs.driver import seat_players
 from negolab.store import Store
 from negolab.studies.client import HostClient, HostSeat, PageClient
-from negolab.studies.page_state import Playing
-from negolab.studies.seat_session import PERSON
-from negolab.studies.session import LEFT
+from negolab.studies.page_state import Playing, SeatView
+from negolab.studies.session import LEFT, MatchSession
 from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
-from negolab_widgets.play.human_seat import HumanSeat
 from negolab_widgets.play.models import LocalEndpoints
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.tables.controls import column, set_visible, warning
+
+
+class LocalSeat:
+    """A seat of a session in this process: a `SeatHandle`."""
+
+    def __init__(self, session: MatchSession, seat: Seat) -> None:
+        self.seat = seat
+        self._session = session
+
+    @property
+    def game(self) -> AnyGame:
+        return self._session.match.told(self.seat)
+
+    @property
+    def fronted(self) -> bool:
+        return self._session.seat_sessions[self.seat].fronted
+
+    def view(self) -> SeatView:
+        return self._session.view(self.seat)
+
+    def submit(self, text: str, turn: int) -> str:
+        return self._session.submit(self.seat, text, turn)
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        self._session.watch(changed)
+
+
+class HumanSeat(SeatWidget):
+    """A person's seat at a match in this process.
+
+    Args:
+        match: The match.
+        seat: The person's seat.
+        others: The players of the other seats.
+        title: The page's title.
+        keep: Called once with the match, when it is over; returns where the record is.
+        thinker: The model across the table, where the person may know that it takes its time.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        seat: Seat,
+        others: Mapping[Seat, Player],
+        *,
+        title: str = "Match",
+        keep: Callable[[Match], str] | None = None,
+        thinker: str = "",
+    ) -> None:
+        self._match = match
+        self._session = MatchSession(match, others)
+        self._session.advance()
+        kept = None if keep is None else lambda: keep(match)
+        super().__init__(LocalSeat(self._session, seat), title=title, keep=kept, thinker=thinker)
 
 
 class MatchRequest(NamedTuple):
@@ -39,39 +93,17 @@ class MatchRequest(NamedTuple):
 
 
 Ended = Callable[[str, Record | None], None]
-
-
-class Matchmaker(Protocol):
-    """Start one match at a time and report its end.
-
-    A matchmaker calls back once a match is over and kept, or goes on elsewhere, with the reason why it was stopped ("":
-    it was not), and with its record (None: it goes on elsewhere).
-
-    Attributes:
-        seat: The person's seat of the last match; None before the first.
-    """
-
-    seat: SeatWidget | None
-
-    def start_match(self, request: MatchRequest) -> w.Widget:
-        """Start a match and return its table."""
-        ...
-
-    def resume_match(self) -> w.Widget | None:
-        """Return the table of the match that runs already, if there is one."""
-        ...
-
-    def list_endpoints(self) -> Sequence[dict[str, Any]]:
-        """List the endpoints of language models, as `Endpoints` does."""
-        ...
-
-    def leave(self) -> None:
-        """Stop the match if it is not over, and keep it."""
-        ...
+"""Called once a match is over and kept, or goes on elsewhere, with the reason why it was stopped ("": it was not), and
+with its record (None: it goes on elsewhere)."""
 
 
 class LocalMatchmaker:
-    """Play matches in this process and keep their records in the folder `out`."""
+    """Play one match at a time in this process and keep the records in the folder `out`.
+
+    Attributes:
+        seat: The person's seat of the last match; None before the first.
+        list_endpoints: Lists the endpoints of language models.
+    """
 
     def __init__(self, out: Path, ended: Ended) -> None:
         self._out, self._on_ended = out, ended
@@ -79,8 +111,10 @@ class LocalMatchmaker:
         self.seat: SeatWidget | None = None
         self._kept: set[str] = set()
         self._endpoints = LocalEndpoints()
+        self.list_endpoints = self._endpoints.listed
 
     def start_match(self, request: MatchRequest) -> w.Widget:
+        """Start a match and return its table."""
         game, across = catalog.load(request.game, preset=request.preset), other(request.seat)
         match = Match(game, seed=request.seed, players={request.seat: PERSON, across: request.opponent})
         self.seat = HumanSeat(
@@ -94,13 +128,12 @@ class LocalMatchmaker:
         self._match = match
         return self.seat
 
-    def list_endpoints(self) -> Sequence[dict[str, Any]]:
-        return self._endpoints.listed()
-
     def resume_match(self) -> w.Widget | None:
+        """Return the table of the match that runs already, if there is one."""
         return None
 
     def leave(self) -> None:
+        """Stop the match if it is not over, and keep it."""
         if self._match is not None:
             self._match.abort(LEFT)
             if self._match.id not in self._kept:
@@ -117,10 +150,11 @@ class LocalMatchmaker:
 
 
 class HostMatchmaker:
-    """Play matches at the host, which keeps their records. The newest page of a match is the one that plays it."""
+    """Do the same at the host, which keeps the records. The newest page of a match is the one that plays it."""
 
     def __init__(self, socket: str, ended: Ended) -> None:
         self._host, self._on_ended = HostClient(socket), ended
+        self.list_endpoints = partial(self._host.ask, "/models")
         self._page: PageClient | None = None
         self.seat: SeatWidget | None = None
         self._following: asyncio.Task[None] | None = None
@@ -160,10 +194,6 @@ class HostMatchmaker:
         self._following = run_in_background(lambda: follow_page(page, FaultGuard("a match at the host", show=show)))
         return column(banner, seat)
 
-    def list_endpoints(self) -> Sequence[dict[str, Any]]:
-        endpoints: Sequence[dict[str, Any]] = self._host.ask("/models")
-        return endpoints
-
     def _match_over(self, match: str) -> str:
         self._on_ended("", parse_record(self._host.ask("/branched", match=match)["record"]))
         return _record_notice(match)
@@ -172,6 +202,9 @@ class HostMatchmaker:
         if self._following is not None:
             self._following.cancel()
         self._page = self._following = None
+
+
+Matchmaker = LocalMatchmaker | HostMatchmaker
 
 
 def model_name(opponent: str) -> str:

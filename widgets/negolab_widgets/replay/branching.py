@@ -12,9 +12,8 @@ from negolab.game import SEATS, Seat
 from negolab.match import Match
 from negolab.players.lookup import compatible_players
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
-from negolab.record import Record
+from negolab.record import PERSON, Record
 from negolab.runs.driver import make_player, play, seat_players
-from negolab.studies.seat_session import PERSON
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.play.models import MODEL_CHOICE, ModelChoice

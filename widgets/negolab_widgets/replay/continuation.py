@@ -5,21 +5,19 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from functools import partial
 
 import ipywidgets as w
 
 from negolab.events import Event, Replied
 from negolab.game import SEATS, other
 from negolab.match import Match
-from negolab.record import Record, parse_record
+from negolab.record import PERSON, Record, parse_record
 from negolab.runs.driver import aplay, seat_players
 from negolab.studies.client import HostClient
-from negolab.studies.seat_session import PERSON
 from negolab.studies.session import LEFT, STOPPED, resume_players
 from negolab_widgets.page import ADMIN
-from negolab_widgets.play.human_seat import HumanSeat
-from negolab_widgets.play.matchmaking import HostMatchmaker, model_name
+from negolab_widgets.play.matchmaking import HostMatchmaker, HumanSeat, model_name
 from negolab_widgets.play.models import LocalEndpoints
 
 POLL_INTERVAL = 0.5
@@ -34,32 +32,18 @@ TableAndLeave = tuple[w.Widget, Callable[[], None]]
 """A person's table, and the function that leaves it."""
 
 
-class Continuation(Protocol):
-    """Play branches between the players that the match names."""
-
-    def list_endpoints(self) -> Sequence[dict[str, Any]]:
-        """List the endpoints of models, as `Endpoints` does."""
-        ...
-
-    async def play(self, match: Match, told: OnProgress) -> Record:
-        """Play `match` to its end, or until this is cancelled; what was played is returned either way."""
-        ...
-
-    def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
-        """Return a table for the person among the match's players, and what leaves it."""
-        ...
-
-
 class LocalContinuation:
-    """Play in this process, with the keys of its environment."""
+    """Play branches in this process, between the players that a match names, with the keys of its environment.
+
+    `list_endpoints` lists the endpoints of language models.
+    """
 
     def __init__(self) -> None:
         self._endpoints = LocalEndpoints()
-
-    def list_endpoints(self) -> Sequence[dict[str, Any]]:
-        return self._endpoints.listed()
+        self.list_endpoints = self._endpoints.listed
 
     async def play(self, match: Match, told: OnProgress) -> Record:
+        """Play `match` to its end, or until this is cancelled; what was played is returned either way."""
         players = seat_players(match, self._endpoints, load=False)
         resume_players(match, players)
 
@@ -75,6 +59,7 @@ class LocalContinuation:
         return match.record()
 
     def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
+        """Return a table for the person among the match's players, and what leaves it."""
         (seat,) = (seat for seat in SEATS if match.players[seat] == PERSON)
 
         def leave() -> None:
@@ -91,14 +76,11 @@ class LocalContinuation:
 
 
 class HostContinuation:
-    """Play at the host."""
+    """Play them at the host."""
 
     def __init__(self, socket: str) -> None:
         self._socket, self._host = socket, HostClient(socket)
-
-    def list_endpoints(self) -> Sequence[dict[str, Any]]:
-        found: Sequence[dict[str, Any]] = self._host.ask("/models")
-        return found
+        self.list_endpoints = partial(self._host.ask, "/models")
 
     async def play(self, match: Match, told: OnProgress) -> Record:
         id = self._begin(match)["match"]
@@ -130,6 +112,9 @@ class HostContinuation:
     @staticmethod
     def _record(found: dict[str, str]) -> Record:
         return parse_record(found["record"])
+
+
+Continuation = LocalContinuation | HostContinuation
 
 
 def open_continuation() -> Continuation:

@@ -17,15 +17,12 @@ from negolab.catalog import AnyGame
 from negolab.formatting import display_unit
 from negolab.game import SEATS, Seat, State, other
 from negolab.record import Record, start_state
-from negolab.theory.solutions import nash_point
+from negolab.theory.solutions import Pair, nash_point
 from negolab_widgets.axis import Axis, new_axis
 from negolab_widgets.html import Markup, capitalised, element, join, page
 from negolab_widgets.replay.steps import Step, record_steps
 from negolab_widgets.tables.decision import person_name
 from negolab_widgets.tables.seats import seat_name
-
-Pair = tuple[float, float]
-
 
 YOU = "You"
 """Name of the seat that looks at the plane."""

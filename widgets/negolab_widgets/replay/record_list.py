@@ -11,8 +11,8 @@ import ipywidgets as w
 
 from negolab import catalog
 from negolab.events import Replied
+from negolab.formats import ListedRecord
 from negolab.formatting import DASH, display_unit, format_end, format_money, format_number
-from negolab.listing import ListedRecord
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element

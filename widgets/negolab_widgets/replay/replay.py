@@ -13,10 +13,9 @@ from typing_extensions import override
 
 from negolab import catalog
 from negolab.catalog import AnyGame
-from negolab.formats import Listing, list_source, transcript
+from negolab.formats import ListedRecord, Listing, list_record, list_source, transcript
 from negolab.formatting import format_end, format_model
 from negolab.game import SEATS, Seat
-from negolab.listing import ListedRecord, list_record
 from negolab.record import Record, SeatRecord
 from negolab.store import Store
 from negolab.verification import replay_differences

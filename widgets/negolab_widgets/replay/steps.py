@@ -8,12 +8,11 @@ from typing import Any, NamedTuple
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
 from negolab.formatting import display_unit, format_end, format_money, format_number, format_quote
-from negolab.game import SEATS, Invalid, Observation, Seat, observe
+from negolab.game import SEATS, Invalid, Observation, Seat, Seen, observe
 from negolab.record import Record, SeatOutcome, SeatRecord, start_state, states
 from negolab_widgets.html import capitalised
 from negolab_widgets.tables.seats import seat_name
 
-Seen = Observation[Any, Any]
 Entry = Event | SeatOutcome | Seen
 Stakes = tuple[dict[Seat, int | float], ...]
 

@@ -12,9 +12,8 @@ from negolab.analysis.estimates import by_seat, percent
 from negolab.analysis.measures import COUNTED_IN_STAKES
 from negolab.analysis.observations import drop_copies, frame_sample, present, sample_text
 from negolab.analysis.stats import Estimate
-from negolab.formatting import display_unit, format_money, format_significant
+from negolab.formatting import display_unit, format_money, format_significant, label
 from negolab.game import SEATS
-from negolab_widgets.html import label
 from negolab_widgets.results.data import REPEAT, SweepFrame
 
 SEAT_COLUMNS = ("(seat)", "(player)", "(opponent)")

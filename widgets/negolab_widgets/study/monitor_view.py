@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 
 from negolab.analysis.replies import iter_replies
-from negolab.formatting import format_end
+from negolab.formatting import counted, format_end
 from negolab.game import SEATS, End, Invalid, Reply, Seat, observe
 from negolab.record import Record, final_state
 from negolab.studies.database import TEST
@@ -88,11 +88,6 @@ def format_duration(seconds: float) -> str:
     return f"{whole // 86400} d {whole % 86400 // 3600} h"
 
 
-def count_noun(n: int, what: str) -> str:
-    """Format a number with its noun."""
-    return f"{n} {what}" if n == 1 else f"{n} {what}s"
-
-
 def render_people(seen: MonitorState) -> Markup:
     """Render everybody who has opened their link, those who need attention first."""
     shown = sort_people(seen)
@@ -101,7 +96,7 @@ def render_people(seen: MonitorState) -> Markup:
     late = sum(needs_attention(p, seen) for p in shown)
     have = "has" if opened == 1 else "have"
     summary = [
-        f"n = {len(people)} invited, {opened} {have} opened the link, {count_noun(len(seen.present), 'page')} open."
+        f"n = {len(people)} invited, {opened} {have} opened the link, {counted(len(seen.present), 'page')} open."
     ]
     summary += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
     head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors", "Action")

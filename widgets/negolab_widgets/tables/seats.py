@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import ipywidgets as w
 
 from negolab.catalog import AnyGame
-from negolab.game import SEATS, Observation, Seat
+from negolab.game import SEATS, Seat, Seen
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import box
-
-Seen = Observation[Any, Any]
 
 
 def seat_name(game: AnyGame, seat: Seat) -> str:
