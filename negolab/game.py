@@ -347,6 +347,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Return measures of a match for `Outcome.details` as plain data; computed only on request."""
         return {}
 
+    def spoken(self, action: Action) -> str:
+        """Return the talk of an action: its words without what the rules read in them; "" where it has none."""
+        said = (getattr(action, name, None) for name in self.words)
+        return " ".join(words for words in said if isinstance(words, str))
+
     def left_out(self, text: str, seen: Observation[Public, Private]) -> tuple[tuple[int, int, str], ...]:
         """Return the parts of a reply that were not taken, for replays: start, end and why, in order."""
         return ()

@@ -159,6 +159,10 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         return moves.moves(self, seen, talk)
 
     @override
+    def spoken(self, action: Say) -> str:
+        return self.reader.talk(action.text)
+
+    @override
     def same(self, seen: Seen, decided: Say, said: Say) -> bool:
         sets = ((set(say.propose), set(say.refuse), set(say.agree)) for say in (decided, said))
         return next(sets) == next(sets)

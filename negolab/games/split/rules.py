@@ -332,6 +332,10 @@ class Split(Parameters, frozen=True, kw_only=True):
         return ({"package": dict(zip(self.items, action.keep, strict=True))},)
 
     @override
+    def spoken(self, action: Action) -> str:
+        return action.text if isinstance(action, Message) else ""
+
+    @override
     def describe(self, action: Action) -> str:
         match action:
             case Message(text):
