@@ -1,0 +1,136 @@
+"""Codebooks: TOML files that say what coders look for in what was said."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from negolab._internal.files import read_text
+from negolab._internal.validation import (
+    TomlTable,
+    check_identifier,
+    check_name,
+    check_text,
+    convert_table,
+    parse_toml,
+    suggest,
+)
+
+UnitKind = Literal["utterance", "seat", "match"]
+Level = Literal["nominal", "ordinal", "interval"]
+RESERVED = ("id", "before", "text", "note")
+"""Columns of a sheet, which no code can be called."""
+_YES, _NO = ("1", "x", "y", "yes", "true"), ("0", "n", "no", "false")
+
+
+class Code(TomlTable, frozen=True, kw_only=True):
+    """A code of a codebook.
+
+    Attributes:
+        definition: The definition that coders read.
+        examples: Utterances that it fits.
+        scale: Smallest and largest whole number of a scale; None: yes or no.
+        level: The level at which coders are compared (default: ordinal for a scale, nominal for yes and no).
+        computed: The result of a computation that the code stands for, instead of a coder's judgment: a claim about own
+            values that is true, false or unverifiable, or a leak of what the game forbids to tell.
+
+    Raises:
+        ValueError: The definition is empty, or the scale has no two values.
+    """
+
+    definition: str
+    examples: tuple[str, ...] = ()
+    scale: tuple[int, int] | None = None
+    level: Level | None = None
+    computed: Literal["true", "false", "unverifiable", "leak"] | None = None
+
+    def __post_init__(self) -> None:
+        check_text(self.definition, "definition")
+        if self.scale is not None and (self.scale[0] >= self.scale[1] or self.computed):
+            raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] is no scale: write [1, 5], smaller first")
+
+    @property
+    def ends(self) -> tuple[int, int]:
+        """The smallest and the largest value; 0 and 1 for no and yes."""
+        return self.scale or (0, 1)
+
+    @property
+    def measured(self) -> Level:
+        """The level at which coders are compared."""
+        return self.level or ("ordinal" if self.scale else "nominal")
+
+    def value(self, text: str) -> int:
+        """Parse what a coder wrote for this code; `ValueError` says what may be written."""
+        low, high = self.ends
+        word = text.strip().lower().removesuffix(".0")
+        word = word if self.scale else "1" if word in _YES else "0" if word in _NO else ""
+        if word.lstrip("-").isdecimal() and low <= int(word) <= high:
+            return int(word)
+        allowed = f"a whole number from {low} to {high}" if self.scale else "1 for yes or 0 for no"
+        raise ValueError(f"{text!r:.40} is no value: write {allowed}")
+
+
+class Codebook(TomlTable, frozen=True, kw_only=True):
+    """A codebook as in its file.
+
+    Attributes:
+        codes: The codes by name.
+        title: A title for tables.
+        unit: The text that is coded at once: an utterance, all that one seat said, or a whole match.
+        exclusive: True if exactly one code, of yes and no, fits each unit.
+
+    Raises:
+        ValueError: There is no code, or one cannot be called so.
+    """
+
+    codes: dict[str, Code]
+    title: str = ""
+    unit: UnitKind = "utterance"
+    exclusive: bool = False
+
+    def __post_init__(self) -> None:
+        if not self.asked and not self.computed:
+            raise ValueError("codes: none is named: write [codes.NAME] and its definition")
+        for name, code in self.codes.items():
+            check_identifier(name, "codes: the name of a code")
+            if name in RESERVED or (self.exclusive and code.scale):
+                why = "is on a scale, and exclusive codes are yes or no" if code.scale else "is a column of every sheet"
+                raise ValueError(f"codes: {name} {why}")
+        if self.computed and self.unit != "utterance":
+            raise ValueError('codes: what is computed is computed of each utterance: write unit = "utterance"')
+
+    @property
+    def asked(self) -> dict[str, Code]:
+        """The codes that coders are asked for."""
+        return {name: code for name, code in self.codes.items() if code.computed is None}
+
+    @property
+    def computed(self) -> dict[str, Code]:
+        """The codes that are decided by computation."""
+        return {name: code for name, code in self.codes.items() if code.computed is not None}
+
+    def check(self, codes: dict[str, int]) -> dict[str, int]:
+        """Return the codes of a unit; `ValueError` where the book is exclusive and not exactly one fits."""
+        chosen = [name for name, value in codes.items() if value]
+        if self.exclusive and len(chosen) != 1:
+            raise ValueError(f"exactly one code fits each {self.unit}, not {', '.join(chosen) or 'none'}")
+        return codes
+
+
+def read_codebook(path: Path) -> tuple[str, Codebook]:
+    """Read a codebook and the name it has in tables, its file's.
+
+    Raises:
+        ValueError: The file cannot be read or is no codebook; the message names the file and the place.
+    """
+    try:
+        check_name(path.stem, "a codebook's name")
+        table = parse_toml(read_text(path), Codebook)
+        for name, given in dict(table.get("codes", {})).items():
+            unknown = next((key for key in given if key not in Code.__struct_fields__), None)
+            if unknown is not None:
+                raise ValueError(f"codes.{name}: {unknown} is unknown: {suggest(unknown, Code.__struct_fields__)}")
+        return path.stem, convert_table(table, Codebook)
+    except ValueError as error:
+        text = str(error)
+        raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
