@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import asyncio
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from negolab._internal.files import private_files
-from negolab.cli.options import Modules, Trust, import_games
+from negolab._internal.validation import check_name
+from negolab.cli.batch import print_above_bar
+from negolab.cli.options import Modules, PriceOption, Trust, import_games
 from negolab.cli.play import escape_control, escape_line
+from negolab.llm.configuration import ModelConfiguration, open_models
+from negolab.llm.endpoint.errors import RunFailed
+from negolab.llm.endpoint.policy import Limits
+from negolab.llm.endpoint.prices import Prices
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,14 +38,24 @@ def code(
     gold: Annotated[
         str | None, typer.Option(help="The coder who is right: rates of the others are corrected by it.")
     ] = None,
+    model: Annotated[
+        str | None, typer.Option(help="The coder is a model: llm:gpt-5-mini,temperature=0,persona=strict.md.")
+    ] = None,
+    base_url: Annotated[str | None, typer.Option(help="Where the model is reached.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Calls at the same time.", min=1)] = 20,
+    budget: Annotated[
+        float | None, typer.Option(help="US dollars that coding this run may cost in all.", min=0)
+    ] = None,
+    price: PriceOption = None,
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
     """Write a blind sheet of what was said for a coder, and read back what is filled in, as often as you like.
 
-    Without --coder, say how far coders agree."""
+    With --model, the coder is a model, and the same command goes on where it stopped. Without --coder, say how far
+    coders agree."""
     from negolab.coding.codebook import read_codebook
-    from negolab.coding.sheets import exchange
+    from negolab.coding.units import exchange
 
     import_games(run, module, trust)
     name, codes = read_codebook(book)
@@ -45,11 +63,54 @@ def code(
         with private_files():
             _print_agreement(run, name, codes, gold)
         return
+    if model is not None:
+        limits, prices = Limits(at_once=concurrency), Prices.parse(price) if price else None
+        _code_by_model(
+            run,
+            name,
+            codes,
+            coder,
+            model,
+            ModelConfiguration(base_url=base_url, limits=limits, usd=budget, prices=prices),
+        )
+        return
     with private_files():
-        done = exchange(run, name, codes, coder, sheet)
-    if done.written:
-        print(escape_line(f"{done.sheet} is written: fill in its {done.written:,} rows and run this command again"))
-    print(escape_line(f"{coder}: {done.read:,} new or changed; {done.coded:,} of {done.units:,} are coded"))
+        for line in exchange(run, name, codes, coder, sheet):
+            print(escape_line(line))
+
+
+def _code_by_model(
+    run: Path, name: str, book: Codebook, coder: str, model: str, configuration: ModelConfiguration
+) -> None:
+    """Let a model code what it has not coded yet, and print what it could not code and what was paid."""
+    from negolab.coding.models import code_units
+    from negolab.coding.units import latest, readings_file
+    from negolab.llm.settings import model_settings
+    from negolab.players.lookup import parse_model_name
+
+    check_name(coder, "a coder's name")
+    settings, file = model_settings(parse_model_name(model)), readings_file(run)
+    file.parent.mkdir(exist_ok=True)
+    with ExitStack() as resources, private_files():
+        models = open_models(configuration, file.parent, str(file.resolve()), [print_above_bar], resources)
+        models.check_key(settings.base_url, settings.key)
+        models.policy.check(settings.model)
+
+        async def work() -> list[str]:
+            try:
+                return await code_units(run, name, book, coder, settings, models, configuration.limits.at_once)
+            finally:
+                await models.close()
+
+        try:
+            failed = asyncio.run(work())
+        except RunFailed as error:
+            raise RuntimeError(f"{error}; the same command goes on where it stopped") from None
+        for line in failed:
+            print(escape_line(f"not coded: {line}"))
+        print(
+            escape_line(f"{coder}: {len(latest(run, name).get(coder, {})):,} are coded, ${models.usage.usd:.2f} in all")
+        )
 
 
 def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> None:
@@ -64,11 +125,11 @@ def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> 
     if not readings:
         raise ValueError(f"{run}: nobody has coded by {name}: name a --coder, and a --model where that is one")
     _print_table("Coders", pd.DataFrame([{"coder": one, "units": len(own)} for one, own in readings.items()]))
-    _print_table("Krippendorff's alpha, 95% intervals over matches", pd.DataFrame(agreement(book, readings)))
+    _print_table("Krippendorff's alpha, 95% intervals over matches", agreement(book, readings))
     _print_table("Cohen's kappa by pair", kappas(book, readings))
     if gold is not None:
-        rates = pd.DataFrame(corrected_rates(book, readings, gold))
-        _print_table(f"Rates corrected by {gold} (Rogan and Gladen 1978), 95% intervals over matches", rates)
+        title = f"Rates corrected by {gold} (Rogan and Gladen 1978), 95% intervals over matches"
+        _print_table(title, corrected_rates(book, readings, gold))
     if len(differ := disagreements(run, book, readings)):
         file = readings_file(run).with_name(f"{name}-disagreements.csv")
         write_table(differ, file)

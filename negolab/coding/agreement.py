@@ -6,15 +6,15 @@ A resample draws whole matches, because what is said in one match is not indepen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from negolab.coding.codebook import Codebook, Level
+from negolab.coding.codebook import Code, Codebook, Level
 from negolab.coding.units import Place, Readings, units
 
 if TYPE_CHECKING:
@@ -77,41 +77,51 @@ def resampled(
     return float(low), float(high)
 
 
-class Agreement(NamedTuple):
-    """The agreement of all coders on one code: units with two coders or more, and alpha with its 95% interval."""
+def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) -> pd.DataFrame:
+    """Return how far all coders agree on each code that two or more gave.
 
-    code: str
-    level: Level
-    coders: int
-    units: int
-    matches: int
-    alpha: float
-    low: float
-    high: float
+    Args:
+        book: The codebook.
+        readings: The readings that count.
+        resamples: Number of resamples behind an interval.
 
-
-def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) -> list[Agreement]:
-    """Return how far all coders agree on each code of a book, with bootstrap intervals over matches."""
-    return [found for name in book.codes if (found := _agreement(name, book, readings, resamples)) is not None]
+    Returns:
+        A row per code: its level, the number of coders, of units that two or more coded and of their matches, and
+        Krippendorff's `alpha` with its 95% interval (`low`, `high`).
+    """
+    rows = [_agreement(name, code.measured, shared, resamples) for name, code, shared in _all_shared(book, readings)]
+    return pd.DataFrame(rows)
 
 
-def _agreement(name: str, book: Codebook, readings: Readings, resamples: int) -> Agreement | None:
-    level, shared = book.codes[name].measured, _shared(readings, name)
-    if not shared:
-        return None
+def _agreement(name: str, level: Level, shared: Shared, resamples: int) -> dict[str, Any]:
     known = sorted({value for given in shared.values() for value in given.values()})
     matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros((len(known),) * 2))
     for place, given in shared.items():
         matches[place[:2]] += _pairs([*given.values()], known)
     parts = np.stack([*matches.values()])
-    ends = resampled(parts, lambda pairs: _alpha(pairs, known, level), resamples)
-    coders = {coder for given in shared.values() for coder in given}
-    return Agreement(name, level, len(coders), len(shared), len(parts), _alpha(parts.sum(0), known, level), *ends)
+    low, high = resampled(parts, lambda pairs: _alpha(pairs, known, level), resamples)
+    sizes = {"coders": len(set().union(*shared.values())), "units": len(shared), "matches": len(parts)}
+    return {
+        "code": name,
+        "level": level,
+        **sizes,
+        "alpha": _alpha(parts.sum(0), known, level),
+        "low": low,
+        "high": high,
+    }
 
 
-def _shared(readings: Readings, code: str) -> dict[Place, dict[str, int]]:
-    """Return the values of a code by coder, of each unit that two coders or more have coded."""
-    given: dict[Place, dict[str, int]] = defaultdict(dict)
+def _all_shared(book: Codebook, readings: Readings) -> Iterator[tuple[str, Code, Shared]]:
+    found = ((name, code, _shared(readings, name)) for name, code in book.codes.items())
+    return (each for each in found if each[2])
+
+
+Shared = dict[Place, dict[str, int]]
+"""The values of a code by coder, of each unit that two coders or more have coded."""
+
+
+def _shared(readings: Readings, code: str) -> Shared:
+    given: Shared = defaultdict(dict)
     for coder, own in readings.items():
         for place, reading in own.items():
             if code in reading.codes:
@@ -148,32 +158,14 @@ def disagreements(source: Path, book: Codebook, readings: Readings) -> pd.DataFr
     found = units(source, book.unit)
     rows = [
         {**place._asdict(), "code": code, **given, "text": found[place].text}
-        for code in book.codes
-        for place, given in _shared(readings, code).items()
+        for code, _, shared in _all_shared(book, readings)
+        for place, given in shared.items()
         if len({*given.values()}) > 1 and place in found
     ]
     return pd.DataFrame(rows, columns=[*Place._fields, "code", *readings, "text"])
 
 
-class CorrectedRate(NamedTuple):
-    """The rate of a code by one coder: as coded, and corrected for the coder's errors with its 95% interval.
-
-    `sensitivity` and `specificity` are the shares of the gold sample's yes and no that the coder gave, too.
-    """
-
-    code: str
-    coder: str
-    units: int
-    rate: float
-    gold: int
-    sensitivity: float
-    specificity: float
-    corrected: float
-    low: float
-    high: float
-
-
-def corrected_rates(book: Codebook, readings: Readings, gold: str) -> list[CorrectedRate]:
+def corrected_rates(book: Codebook, readings: Readings, gold: str) -> pd.DataFrame:
     """Return the rate of each yes-or-no code by each coder, corrected by a gold sample as Rogan and Gladen (1978) do.
 
     Args:
@@ -181,34 +173,39 @@ def corrected_rates(book: Codebook, readings: Readings, gold: str) -> list[Corre
         readings: The readings that count.
         gold: The coder who is right, such as who adjudicates.
 
+    Returns:
+        A row per code and coder: the `units` that were coded, the `rate` of yes, the units that `gold` coded as well,
+        the shares of its yes (`sensitivity`) and no (`specificity`) that the coder gave, too, and the `corrected` rate
+        with its 95% interval (`low`, `high`).
+
     Raises:
         ValueError: Nobody of that name has coded.
     """
     if gold not in readings:
         raise ValueError(f"no coder is called {gold!r}: there are {', '.join(readings) or 'none yet'}")
     codes = [name for name, code in book.codes.items() if code.scale is None]
-    return [_corrected(name, coder, readings, gold) for name in codes for coder in readings if coder != gold]
+    others = [coder for coder in readings if coder != gold]
+    return pd.DataFrame([_corrected(name, coder, readings, gold) for name in codes for coder in others])
 
 
-def _corrected(code: str, coder: str, readings: Readings, gold: str) -> CorrectedRate:
+def _corrected(code: str, coder: str, readings: Readings, gold: str) -> dict[str, Any]:
     matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros(6))
-    right = readings[gold]
     for place, reading in readings[coder].items():
         if (said := reading.codes.get(code)) is not None:
-            true = right[place].codes.get(code) if place in right else None
+            true = readings[gold][place].codes.get(code) if place in readings[gold] else None
             matches[place[:2]] += (1, said, true == 1, true == said == 1, true == 0, true == said == 0)
     parts = np.stack([*matches.values()] or [np.zeros(6)])
-    total = parts.sum(0)
-    units, yes, positive, hits, negative, passed = (float(each) for each in total)
-    shares = _share(yes, units), _share(hits, positive), _share(passed, negative)
-    ends = resampled(parts, _rogan_gladen)
-    checked = int(positive + negative)
-    return CorrectedRate(code, coder, int(units), shares[0], checked, *shares[1:], _rogan_gladen(total), *ends)
+    total, (low, high) = parts.sum(0), resampled(parts, _rogan_gladen)
+    units, yes, positive, hits, negative, passed = map(float, total)
+    sample = {"units": int(units), "rate": _share(yes, units), "gold": int(positive + negative)}
+    errors = {"sensitivity": _share(hits, positive), "specificity": _share(passed, negative)}
+    best = {"corrected": _rogan_gladen(total), "low": low, "high": high}
+    return {"code": code, "coder": coder, **sample, **errors, **best}
 
 
 def _rogan_gladen(total: NDArray[Any]) -> float:
     """Return (rate + specificity - 1) / (sensitivity + specificity - 1), within 0 and 1."""
-    units, yes, positive, hits, negative, passed = (float(each) for each in total)
+    units, yes, positive, hits, negative, passed = map(float, total)
     better = _share(hits, positive) + _share(passed, negative) - 1
     rate = (_share(yes, units) + _share(passed, negative) - 1) / better if better > 0 else float("nan")
     return min(max(rate, 0.0), 1.0) if rate == rate else rate

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
@@ -13,14 +14,13 @@ from negolab._internal.validation import (
     check_text,
     convert_table,
     parse_toml,
-    suggest,
 )
 
 UnitKind = Literal["utterance", "seat", "match"]
 Level = Literal["nominal", "ordinal", "interval"]
 RESERVED = ("id", "before", "text", "note")
 """Columns of a sheet, which no code can be called."""
-_YES, _NO = ("1", "x", "y", "yes", "true"), ("0", "n", "no", "false")
+_YES, _NO = ("1", "x", "y", "yes", "true"), ("", "0", "n", "no", "false")
 
 
 class Code(TomlTable, frozen=True, kw_only=True):
@@ -50,24 +50,9 @@ class Code(TomlTable, frozen=True, kw_only=True):
             raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] is no scale: write [1, 5], smaller first")
 
     @property
-    def ends(self) -> tuple[int, int]:
-        """The smallest and the largest value; 0 and 1 for no and yes."""
-        return self.scale or (0, 1)
-
-    @property
     def measured(self) -> Level:
         """The level at which coders are compared."""
         return self.level or ("ordinal" if self.scale else "nominal")
-
-    def value(self, text: str) -> int:
-        """Parse what a coder wrote for this code; `ValueError` says what may be written."""
-        low, high = self.ends
-        word = text.strip().lower().removesuffix(".0")
-        word = word if self.scale else "1" if word in _YES else "0" if word in _NO else ""
-        if word.lstrip("-").isdecimal() and low <= int(word) <= high:
-            return int(word)
-        allowed = f"a whole number from {low} to {high}" if self.scale else "1 for yes or 0 for no"
-        raise ValueError(f"{text!r:.40} is no value: write {allowed}")
 
 
 class Codebook(TomlTable, frozen=True, kw_only=True):
@@ -109,8 +94,22 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
         """The codes that are decided by computation."""
         return {name: code for name, code in self.codes.items() if code.computed is not None}
 
-    def check(self, codes: dict[str, int]) -> dict[str, int]:
-        """Return the codes of a unit; `ValueError` where the book is exclusive and not exactly one fits."""
+    def read(self, marks: Mapping[str, str]) -> dict[str, int]:
+        """Return the values that a coder's marks stand for, those of no mark left out; without a mark, yes or no is no.
+
+        Raises:
+            ValueError: A mark is no value of its code, or the book is exclusive and not exactly one fits.
+        """
+        codes = dict[str, int]()
+        for name, code in self.asked.items():
+            mark = marks.get(name, "").strip().lower().removesuffix(".0")
+            if code.scale is None:
+                mark = {**dict.fromkeys(_YES, "1"), **dict.fromkeys(_NO, "0")}.get(mark, mark)
+            low, high = code.scale or (0, 1)
+            if mark and not (mark.lstrip("-").isdecimal() and low <= int(mark) <= high):
+                allowed = f"a whole number from {low} to {high}" if code.scale else "1 for yes or 0 for no"
+                raise ValueError(f"{name}: {mark!r:.40} is no value: write {allowed}")
+            codes |= {name: int(mark)} if mark else {}
         chosen = [name for name, value in codes.items() if value]
         if self.exclusive and len(chosen) != 1:
             raise ValueError(f"exactly one code fits each {self.unit}, not {', '.join(chosen) or 'none'}")
@@ -125,12 +124,7 @@ def read_codebook(path: Path) -> tuple[str, Codebook]:
     """
     try:
         check_name(path.stem, "a codebook's name")
-        table = parse_toml(read_text(path), Codebook)
-        for name, given in dict(table.get("codes", {})).items():
-            unknown = next((key for key in given if key not in Code.__struct_fields__), None)
-            if unknown is not None:
-                raise ValueError(f"codes.{name}: {unknown} is unknown: {suggest(unknown, Code.__struct_fields__)}")
-        return path.stem, convert_table(table, Codebook)
+        return path.stem, convert_table(parse_toml(read_text(path), Codebook), Codebook)
     except ValueError as error:
         text = str(error)
         raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None

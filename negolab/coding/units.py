@@ -1,21 +1,24 @@
-"""What coders are given, blind, and what they answered: a file of readings that only grows."""
+"""What coders are given, blind, and what they answer: sheets for people, and a file of readings that only grows."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
+import pandas as pd
 
 from negolab._internal.files import append, read_bytes
-from negolab.analysis.columns import Column, Columns
+from negolab._internal.validation import check_name, suggest
+from negolab.analysis.columns import Column, Columns, write_csv, write_xlsx
 from negolab.analysis.rows import utterance_rows
 from negolab.analysis.table_columns import MATCH
 from negolab.analysis.tables import records
 from negolab.coding.codebook import Codebook, UnitKind
+from negolab.formats import spreadsheet
 from negolab.record import Record
 
 FOLDER, FILE = "codes", "readings.ndjson"
@@ -135,27 +138,117 @@ def all_readings(source: Path) -> list[Reading]:
     return found
 
 
+def counting(source: Path) -> list[Reading]:
+    """Return the last reading of each coder, codebook and unit; what was taken back is none."""
+    last = {(reading.book, reading.coder, reading.place): reading for reading in all_readings(source)}
+    return [reading for reading in last.values() if reading.codes]
+
+
 Readings = dict[str, dict[Place, Reading]]
 """The reading that counts, by coder and place."""
 
 
 def latest(source: Path, book: str) -> Readings:
-    """Return the last reading of each coder and unit under a codebook; what was taken back is none."""
+    """Return the readings that count under a codebook."""
     found: Readings = {}
-    for reading in all_readings(source):
+    for reading in counting(source):
         if reading.book == book:
             found.setdefault(reading.coder, {})[reading.place] = reading
-    return {
-        coder: kept
-        for coder, own in found.items()
-        if (kept := {place: reading for place, reading in own.items() if reading.codes})
-    }
+    return found
 
 
 def is_done(book: Codebook, reading: Reading | None) -> bool:
     """Return True if a reading answers every code that a coder is asked for."""
     return reading is not None and book.asked.keys() <= reading.codes.keys()
 
+
+# Sheets.
+
+
+def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | None = None) -> list[str]:
+    """Read what a coder has filled in, and write what is in no sheet of theirs to a new one.
+
+    A sheet that is there is never written to. Answers are kept in the source's folder, each with its time.
+
+    Args:
+        source: Records to code: a file, or the folder of a run or a sweep.
+        name: Name of the codebook.
+        book: The codebook.
+        coder: Name of the coder.
+        sheet: The sheet, a .csv or .xlsx file (None: a CSV file in the source's folder).
+
+    Returns:
+        Sentences for the coder: what was read, and what was written.
+
+    Raises:
+        ValueError: A cell cannot be read; nothing of its sheet is kept then.
+    """
+    check_name(coder, "a coder's name")
+    if not book.asked:
+        raise ValueError(f"{name}: all of its codes are computed: leave out --coder")
+    found = units(source, book.unit)
+    folder = (source if source.is_dir() else source.parent) / FOLDER
+    first = sheet or folder / f"{name}-{coder}.csv"
+    if first.suffix not in (".csv", ".xlsx"):
+        raise ValueError(f"{first}: a sheet is a .csv or an .xlsx file")
+    by_id = {unit.id: place for place, unit in found.items()}
+    before = latest(source, name).get(coder, {})
+    sheets = [first, *sorted(first.parent.glob(f"{first.stem}-part[0-9]*{first.suffix}"))]
+    there = [path for path in sheets if path.exists()]
+    listed, filled = set[str](), dict[Place, Reading]()
+    for path in there:
+        for unit, codes, note in read_sheet(path, book):
+            if unit not in by_id:
+                raise ValueError(f"{path}: row {unit!r:.40} is none of {source}: leave the ids as they were written")
+            listed.add(unit)
+            place, old = by_id[unit], before.get(by_id[unit])
+            if codes and (old is None or (codes, note) != (old.codes, old.note)):
+                filled[place] = Reading(book=name, coder=coder, place=place, codes=codes, note=note)
+    keep(source, list(filled.values()))
+    done = sum(is_done(book, filled.get(place, before.get(place))) for place in found)
+    new = [unit for place, unit in found.items() if unit.id not in listed and not is_done(book, before.get(place))]
+    path = first if not there else first.with_stem(f"{first.stem}-part{len(there) + 1}")
+    if new:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_sheet(path, drawn_order(new, coder), book)
+    said = f"{coder}: {len(filled):,} new or changed; {done:,} of {len(found):,} are coded"
+    return [said, f"{path} is written: fill in its {len(new):,} rows and run this command again"][: 1 + bool(new)]
+
+
+def write_sheet(path: Path, rows: Sequence[Unit], book: Codebook) -> None:
+    """Write units to a sheet with an empty column for each code; no text in it is evaluated as a formula."""
+    frame = pd.DataFrame(
+        [{"id": unit.id, "before": "\n".join(unit.before), "text": unit.text} for unit in rows],
+        columns=["id", "before", "text", *book.asked, "note"],
+    )
+    (write_xlsx if path.suffix == ".xlsx" else write_csv)([frame], path)
+
+
+def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int], str]]:
+    """Yield the id, the codes and the note of each row of a sheet; a row without any mark has no codes.
+
+    In a row with a mark, an empty cell of a yes-or-no code is a no; one of a scale is not answered.
+
+    Raises:
+        ValueError: A cell holds no value of its code, or a column is missing; names row and column.
+    """
+    if path.suffix == ".csv":
+        sheet = spreadsheet.read_sheet(path)
+    else:
+        sheet = pd.read_excel(path, dtype=str, keep_default_na=False).map(str.strip)
+        sheet.index += 2  # as rows are numbered there
+    for name in ("id", *book.asked):
+        if name not in sheet:
+            raise ValueError(f"{path}: the column {name} is missing: {suggest(name, map(str, sheet.columns))}")
+    for row, cells in zip(sheet.index, sheet.to_dict("records"), strict=True):
+        marks = {name: str(cells[name]) for name in book.asked}
+        try:
+            yield cells["id"], book.read(marks) if any(marks.values()) else {}, cells.get("note", "")
+        except ValueError as error:
+            raise ValueError(f"{path}: row {row}: {error}") from None
+
+
+# Codes as a table.
 
 CODES: Columns = [
     MATCH,
@@ -173,12 +266,7 @@ CODES: Columns = [
 
 def code_rows(source: Path) -> Iterator[dict[str, Any]]:
     """Yield the columns `CODES`, and `cell`, of each value that counts."""
-    for book in dict.fromkeys(reading.book for reading in all_readings(source)):
-        for coder, own in latest(source, book).items():
-            for place, reading in own.items():
-                yield from _code_rows(place, reading, {"book": book, "coder": coder, "coded": reading.at})
-
-
-def _code_rows(place: Place, reading: Reading, about: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for code, value in reading.codes.items():
-        yield {**place._asdict(), **about, "code": code, "value": value, "quote": reading.quotes.get(code)}
+    for reading in counting(source):
+        about = {"book": reading.book, "coder": reading.coder, "coded": reading.at}
+        for code, value in reading.codes.items():
+            yield {**reading.place._asdict(), **about, "code": code, "value": value, "quote": reading.quotes.get(code)}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from negolab.coding.agreement import agreement, alpha, confusion, corrected_rates, disagreements, kappas
@@ -41,6 +42,12 @@ def test_alpha_is_that_of_krippendorff_s_two_coders() -> None:
     assert alpha(by_unit(BINARY)) == pytest.approx(0.095, abs=5e-4)
 
 
+def rows(frame: pd.DataFrame) -> Any:
+    """The only row of a frame."""
+    (row,) = frame.itertuples(index=False)
+    return row
+
+
 def readings(*coders: list[int], per_match: int = 1, code: str = "threat") -> Readings:
     """The readings of coders called a, b, ..., who all code the same units."""
     return {
@@ -72,11 +79,11 @@ def test_kappa_is_that_of_published_tables(table: list[list[int]], published: fl
 
 
 def test_agreement_on_what_is_always_alike_is_unknown_and_one_match_has_no_interval() -> None:
-    (same,) = agreement(ONE, readings([0, 0, 0], [0, 0, 0]))
-    (one,) = agreement(ONE, readings([0, 1, 0], [0, 1, 1], per_match=3))
+    same = rows(agreement(ONE, readings([0, 0, 0], [0, 0, 0])))
+    one = rows(agreement(ONE, readings([0, 1, 0], [0, 1, 1], per_match=3)))
     assert np.isnan(same.alpha) and (same.units, same.matches) == (3, 3)
     assert one.matches == 1 and np.isnan(one.low) and one.alpha == pytest.approx(4 / 9)
-    assert agreement(ONE, readings([0, 1, 0])) == []
+    assert agreement(ONE, readings([0, 1, 0])).empty
 
 
 def simulated(rng: np.random.Generator, matches: int) -> Readings:
@@ -89,8 +96,8 @@ def simulated(rng: np.random.Generator, matches: int) -> Readings:
 
 def test_the_bootstrap_over_matches_covers() -> None:
     rng = np.random.default_rng(1)
-    (large,) = agreement(ONE, simulated(rng, 20_000), resamples=2)
-    found = [agreement(ONE, simulated(rng, 60), resamples=200)[0] for _ in range(200)]
+    large = rows(agreement(ONE, simulated(rng, 20_000), resamples=2))
+    found = [rows(agreement(ONE, simulated(rng, 60), resamples=200)) for _ in range(200)]
     covered = sum(one.low <= large.alpha <= one.high for one in found) / len(found)
     assert 0.90 <= covered <= 0.99
 
@@ -101,14 +108,14 @@ def test_a_rate_is_corrected_for_the_errors_of_a_coder_and_its_interval_covers()
         true = (rng.random(400) < 0.3).astype(int)
         wrong = np.where(true == 1, rng.random(400) < 0.25, rng.random(400) < 0.1)
         both = readings([*map(int, true[:200])], [*map(int, true ^ wrong)], per_match=4)
-        (rate,) = corrected_rates(ONE, both, "a")
+        rate = rows(corrected_rates(ONE, both, "a"))
         hits += rate.low <= 0.3 <= rate.high
     assert (rate.coder, rate.units, rate.gold) == ("b", 400, 200)
     assert 90 <= hits <= 99
     # Rogan and Gladen (1978), by hand: of 100, 26 are coded yes; of a gold sample 8 of 10 yes and 36 of 40 no.
     gold = [1] * 10 + [0] * 40
     coded = [1] * 8 + [0] * 2 + [1] * 4 + [0] * 36 + [1] * 14 + [0] * 36
-    (by_hand,) = corrected_rates(ONE, readings(gold, coded), "a")
+    by_hand = rows(corrected_rates(ONE, readings(gold, coded), "a"))
     assert by_hand.corrected == pytest.approx((0.26 + 0.9 - 1) / (0.8 + 0.9 - 1))
     with pytest.raises(ValueError, match="no coder is called 'eve': there are a, b"):
         corrected_rates(ONE, readings(gold, coded), "eve")

@@ -14,8 +14,7 @@ import pytest
 import negolab as nl
 from negolab.coding import units as coding
 from negolab.coding.codebook import Codebook, read_codebook
-from negolab.coding.sheets import exchange
-from negolab.coding.units import Place, Reading, all_readings, keep, latest, units
+from negolab.coding.units import Place, Reading, all_readings, exchange, keep, latest, units
 from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
 from tests.support.command import negolab
@@ -65,19 +64,25 @@ def test_a_sheet_is_written_filled_in_and_read_back_as_often_as_one_likes(run: P
 
 def test_what_is_played_later_gets_a_sheet_of_its_own_and_no_sheet_is_written_over(run: Path) -> None:
     name, book = read_codebook(run.parent / "tone.toml")
-    sheet = exchange(run, name, book, "anna").sheet
+    sheet = sheet_of(run, name, book)
     text = sheet.read_bytes()
     kept(run / "more", bargained(id="later"))
-    done = exchange(run, name, book, "anna")
-    assert (done.written, done.sheet.name) == (3, "tone-anna-part2.csv") and sheet.read_bytes() == text
-    assert exchange(run, name, book, "anna").written == 0
+    _, written = exchange(run, name, book, "anna")
+    assert "tone-anna-part2.csv is written: fill in its 3 rows" in written and sheet.read_bytes() == text
+    assert exchange(run, name, book, "anna") == ["anna: 0 new or changed; 0 of 12 are coded"]
+
+
+def sheet_of(run: Path, name: str, book: Codebook) -> Path:
+    """The sheet that is written for anna."""
+    exchange(run, name, book, "anna")
+    return run / "codes" / f"{name}-anna.csv"
 
 
 def everything_given(run: Path, book: Codebook) -> Iterator[str]:
     """All that a coder is given of a run, as text."""
     for unit in units(run, book.unit).values():
         yield " ".join((unit.id, unit.text, *unit.before))
-    yield exchange(run, "tone", book, "anna").sheet.read_text()
+    yield sheet_of(run, "tone", book).read_text()
 
 
 @pytest.mark.parametrize("kind", ["utterance", "seat", "match"])
@@ -106,10 +111,10 @@ def test_formulas_in_what_was_said_are_text_and_ids_survive(tmp_path: Path) -> N
     run = kept(tmp_path / "run", bargained("60\nMESSAGE: =1+1", "50\nMESSAGE: @SUM(A1)", "accept"))
     (tmp_path / "tone.toml").write_text(BOOK)
     name, book = read_codebook(tmp_path / "tone.toml")
-    sheet = exchange(run, name, book, "anna").sheet
+    sheet = sheet_of(run, name, book)
     frame = fill(sheet, tone="3")
     assert set(frame["text"]) == {"'=1+1", "'@SUM(A1)"}
-    assert exchange(run, name, book, "anna").coded == 2
+    assert exchange(run, name, book, "anna") == ["anna: 2 new or changed; 2 of 2 are coded"]
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def test_a_cell_that_cannot_be_read_is_named_and_nothing_of_the_sheet_is_kept(
     run: Path, column: str, cell: str, said: str
 ) -> None:
     name, book = read_codebook(run.parent / "tone.toml")
-    sheet = exchange(run, name, book, "anna").sheet
+    sheet = sheet_of(run, name, book)
     fill(sheet, **{"tone": "3", column: cell})
     with pytest.raises(ValueError, match=re.escape(said)):
         exchange(run, name, book, "anna")
@@ -141,7 +146,7 @@ def test_a_cell_that_cannot_be_read_is_named_and_nothing_of_the_sheet_is_kept(
         ("[codes.a]\ndefinition = 'x'\nscale = [5, 1]", "is no scale: write [1, 5]"),
         ("exclusive = true\n[codes.a]\ndefinition = 'x'\nscale = [1, 5]", "exclusive codes are yes or no"),
         ("unit = 'word'\n[codes.a]\ndefinition = 'x'", "unit must be one of match, seat, utterance"),
-        ("[codes.a]\ndefinition = 'x'\nexample = ['y']", "did you mean examples?"),
+        ("[codes.a]\ndefinition = 'x'\nexample = ['y']", "unknown field `example`"),
     ],
 )
 def test_a_mistake_in_a_codebook_is_named_in_one_line(tmp_path: Path, text: str, said: str) -> None:
@@ -175,7 +180,7 @@ def test_two_coders_at_once_and_a_kill_lose_nothing(run: Path) -> None:
 
 def test_codes_are_exported_by_match_turn_and_seat_and_records_are_read_as_before(run: Path) -> None:
     name, book = read_codebook(run.parent / "tone.toml")
-    fill(exchange(run, name, book, "anna").sheet, threat="1", tone="2")
+    fill(sheet_of(run, name, book), threat="1", tone="2")
     exchange(run, name, book, "anna")
     assert negolab("export", str(run), "--to", "csv").stdout.count("18 codes") == 1
     codes, said = (pd.read_csv(run / f"{table}.csv") for table in ("codes", "utterances"))
