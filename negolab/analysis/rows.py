@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from negolab.analysis import measures as measured
+from negolab.analysis.claims import judge
 from negolab.analysis.columns import (
     Columns,
 )
@@ -27,7 +28,7 @@ from negolab.analysis.summary import KINDS
 from negolab.analysis.table_columns import COUNTED, MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS, UTTERANCES
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formatting import format_model
-from negolab.game import SEATS, Invalid, Reply, Seat, other
+from negolab.game import SEATS, Invalid, Reply, Seat, observe, other
 from negolab.ledger import TOKENS
 from negolab.record import Record, encode_set, kept_for_last, start_state
 
@@ -244,9 +245,10 @@ def utterance_rows(record: Record) -> Iterator[Row]:
     game, begun = record.game, start_state(record)
     offers = {made.at: made for made in proposals_of(record)}
     last: dict[Seat, Proposal] = {}
-    for at, seat, _, action, _ in iter_accepted(record):
+    for at, seat, _, action, before in iter_accepted(record):
         text, made = game.spoken(action), offers.get(at)
         if text.strip():
+            claim, is_told = judge(text, game.own_facts(observe(before, seat)))
             yield {
                 "match": record.id,
                 "draw": draw_id(record),
@@ -259,6 +261,8 @@ def utterance_rows(record: Record) -> Iterator[Row]:
                 "own_value": plain(game.own_value(begun, seat)),
                 "own_offer_payoff": _pays(last.get(seat), seat),
                 "other_offer_payoff": _pays(last.get(other(seat)), seat),
+                "claim": claim,
+                "leak": is_told and game.forbids_telling,
                 "end": record.end,
                 "payoff": record.payoffs[seat],
             }

@@ -156,6 +156,8 @@ UTTERANCES: Columns = [
     Column("own_value", "value", f"what its author knew: {OWN_VALUE}"),
     Column("own_offer_payoff", "amount", "what its author's last offer before would have brought the author", STAKES),
     Column("other_offer_payoff", "amount", "what the other seat's last offer would have brought the author", STAKES),
+    Column("claim", "text", "truth of what it says of its author's values, as computed; empty: it claims nothing"),
+    Column("leak", "boolean", "true: it tells a value of its author that the rules forbid to tell, as computed"),
     *_alike("end"),
     Column("payoff", "amount", "what its author is paid in the end; empty: nothing is paid", UNIT),
 ]

@@ -5,24 +5,21 @@ from __future__ import annotations
 import asyncio
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from negolab._internal.files import private_files
-from negolab._internal.validation import check_name
 from negolab.cli.batch import print_above_bar
 from negolab.cli.options import Modules, PriceOption, Trust, import_games
 from negolab.cli.play import escape_control, escape_line
+from negolab.coding.codebook import Codebook, read_codebook
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from negolab.coding.codebook import Codebook
+from negolab.llm.settings import model_settings
+from negolab.players.lookup import parse_model_name
 
 app = typer.Typer(rich_markup_mode=None)
 
@@ -54,29 +51,19 @@ def code(
 
     With --model, the coder is a model, and the same command goes on where it stopped. Without --coder, say how far
     coders agree."""
-    from negolab.coding.codebook import read_codebook
     from negolab.coding.units import exchange
 
     import_games(run, module, trust)
     name, codes = read_codebook(book)
-    if coder is None:
-        with private_files():
-            _print_agreement(run, name, codes, gold)
-        return
-    if model is not None:
-        limits, prices = Limits(at_once=concurrency), Prices.parse(price) if price else None
-        _code_by_model(
-            run,
-            name,
-            codes,
-            coder,
-            model,
-            ModelConfiguration(base_url=base_url, limits=limits, usd=budget, prices=prices),
-        )
-        return
     with private_files():
-        for line in exchange(run, name, codes, coder, sheet):
-            print(escape_line(line))
+        if coder is None:
+            _print_agreement(run, name, codes, gold)
+        elif model is None:
+            print(escape_control("\n".join(exchange(run, name, codes, coder, sheet))))
+        else:
+            limits, prices = Limits(at_once=concurrency), Prices.parse(price) if price else None
+            models = ModelConfiguration(base_url=base_url, limits=limits, usd=budget, prices=prices)
+            _code_by_model(run, name, codes, coder, model, models)
 
 
 def _code_by_model(
@@ -84,59 +71,43 @@ def _code_by_model(
 ) -> None:
     """Let a model code what it has not coded yet, and print what it could not code and what was paid."""
     from negolab.coding.models import code_units
-    from negolab.coding.units import latest, readings_file
-    from negolab.llm.settings import model_settings
-    from negolab.players.lookup import parse_model_name
+    from negolab.coding.units import readings_file
 
-    check_name(coder, "a coder's name")
     settings, file = model_settings(parse_model_name(model)), readings_file(run)
     file.parent.mkdir(exist_ok=True)
-    with ExitStack() as resources, private_files():
+    with ExitStack() as resources:
         models = open_models(configuration, file.parent, str(file.resolve()), [print_above_bar], resources)
         models.check_key(settings.base_url, settings.key)
         models.policy.check(settings.model)
-
-        async def work() -> list[str]:
-            try:
-                return await code_units(run, name, book, coder, settings, models, configuration.limits.at_once)
-            finally:
-                await models.close()
-
+        coding = code_units(run, name, book, coder, settings, models, configuration.limits.at_once)
         try:
-            failed = asyncio.run(work())
+            failed = asyncio.run(coding)
         except RunFailed as error:
             raise RuntimeError(f"{error}; the same command goes on where it stopped") from None
         for line in failed:
             print(escape_line(f"not coded: {line}"))
-        print(
-            escape_line(f"{coder}: {len(latest(run, name).get(coder, {})):,} are coded, ${models.usage.usd:.2f} in all")
-        )
+        print(escape_line(f"{coder}: {len(failed):,} could not be coded; ${models.usage.usd:.2f} in all"))
 
 
 def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> None:
     """Print how far coders agree, and write the list of what they differ on."""
-    import pandas as pd
-
     from negolab.analysis.columns import write_table
-    from negolab.coding.agreement import agreement, corrected_rates, disagreements, kappas
-    from negolab.coding.units import latest, readings_file
+    from negolab.coding import agreement, units
 
-    readings = latest(run, name)
+    readings = units.latest(run, name)
     if not readings:
         raise ValueError(f"{run}: nobody has coded by {name}: name a --coder, and a --model where that is one")
-    _print_table("Coders", pd.DataFrame([{"coder": one, "units": len(own)} for one, own in readings.items()]))
-    _print_table("Krippendorff's alpha, 95% intervals over matches", agreement(book, readings))
-    _print_table("Cohen's kappa by pair", kappas(book, readings))
+    tables = {
+        "Krippendorff's alpha, 95% intervals over matches": agreement.agreement(book, readings),
+        "Cohen's kappa by pair": agreement.kappas(book, readings),
+    }
     if gold is not None:
-        title = f"Rates corrected by {gold} (Rogan and Gladen 1978), 95% intervals over matches"
-        _print_table(title, corrected_rates(book, readings, gold))
-    if len(differ := disagreements(run, book, readings)):
-        file = readings_file(run).with_name(f"{name}-disagreements.csv")
+        tables[f"Rates corrected by {gold} (Rogan and Gladen 1978)"] = agreement.corrected_rates(book, readings, gold)
+    print(escape_line("Units by coder: " + ", ".join(f"{coder} {len(own):,}" for coder, own in readings.items())))
+    for title, table in tables.items():
+        print(escape_control(f"\n{title}\n{table.round(3).to_string(index=False, na_rep='-')}") if len(table) else "")
+    if len(differ := agreement.disagreements(run, book, readings)):
+        file = units.readings_file(run).with_name(f"{name}-disagreements.csv")
         write_table(differ, file)
-        print(escape_line(f"Coders differ on {len(differ):,} units and codes: {file}"))
+        print(escape_line(f"\nCoders differ on {len(differ):,} units and codes: {file}"))
         print(escape_line(f"to see the first in its place: negolab replay {run} --id {differ['match'].iloc[0]}"))
-
-
-def _print_table(title: str, table: pd.DataFrame) -> None:
-    if len(table):
-        print(f"{title}\n" + escape_control(table.round(3).to_string(index=False, na_rep="-")) + "\n")

@@ -142,14 +142,20 @@ def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
     agreement; empty where all values are alike."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    rows = []
-    for code in book.codes:
-        for one, two in combinations(readings, 2):
-            table = confusion(readings, code, one, two).to_numpy()
-            if total := table.sum():
-                kappa = cohens_kappa(table, return_results=False) if len(table) > 1 else float("nan")
-                row = {"code": code, "coders": f"{one}, {two}", "units": total, "alike": table.trace() / total}
-                rows.append({**row, "kappa": float(kappa)})
+    pairs = [
+        (code, *pair, confusion(readings, code, *pair)) for code in book.codes for pair in combinations(readings, 2)
+    ]
+    rows = [
+        {
+            "code": code,
+            "coders": f"{one}, {two}",
+            "units": (n := table.to_numpy().sum()),
+            "alike": table.to_numpy().trace() / n,
+            "kappa": float(cohens_kappa(table.to_numpy(), return_results=False)) if len(table) > 1 else float("nan"),
+        }
+        for code, one, two, table in pairs
+        if table.size
+    ]
     return pd.DataFrame(rows, columns=["code", "coders", "units", "alike", "kappa"])
 
 

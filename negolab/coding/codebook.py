@@ -18,7 +18,7 @@ from negolab._internal.validation import (
 
 UnitKind = Literal["utterance", "seat", "match"]
 Level = Literal["nominal", "ordinal", "interval"]
-RESERVED = ("id", "before", "text", "note")
+RESERVED = ("id", "before", "text")
 """Columns of a sheet, which no code can be called."""
 _YES, _NO = ("1", "x", "y", "yes", "true"), ("", "0", "n", "no", "false")
 
@@ -31,8 +31,6 @@ class Code(TomlTable, frozen=True, kw_only=True):
         examples: Utterances that it fits.
         scale: Smallest and largest whole number of a scale; None: yes or no.
         level: The level at which coders are compared (default: ordinal for a scale, nominal for yes and no).
-        computed: The result of a computation that the code stands for, instead of a coder's judgment: a claim about own
-            values that is true, false or unverifiable, or a leak of what the game forbids to tell.
 
     Raises:
         ValueError: The definition is empty, or the scale has no two values.
@@ -42,11 +40,10 @@ class Code(TomlTable, frozen=True, kw_only=True):
     examples: tuple[str, ...] = ()
     scale: tuple[int, int] | None = None
     level: Level | None = None
-    computed: Literal["true", "false", "unverifiable", "leak"] | None = None
 
     def __post_init__(self) -> None:
         check_text(self.definition, "definition")
-        if self.scale is not None and (self.scale[0] >= self.scale[1] or self.computed):
+        if self.scale is not None and self.scale[0] >= self.scale[1]:
             raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] is no scale: write [1, 5], smaller first")
 
     @property
@@ -74,25 +71,13 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
     exclusive: bool = False
 
     def __post_init__(self) -> None:
-        if not self.asked and not self.computed:
+        if not self.codes:
             raise ValueError("codes: none is named: write [codes.NAME] and its definition")
         for name, code in self.codes.items():
             check_identifier(name, "codes: the name of a code")
             if name in RESERVED or (self.exclusive and code.scale):
                 why = "is on a scale, and exclusive codes are yes or no" if code.scale else "is a column of every sheet"
                 raise ValueError(f"codes: {name} {why}")
-        if self.computed and self.unit != "utterance":
-            raise ValueError('codes: what is computed is computed of each utterance: write unit = "utterance"')
-
-    @property
-    def asked(self) -> dict[str, Code]:
-        """The codes that coders are asked for."""
-        return {name: code for name, code in self.codes.items() if code.computed is None}
-
-    @property
-    def computed(self) -> dict[str, Code]:
-        """The codes that are decided by computation."""
-        return {name: code for name, code in self.codes.items() if code.computed is not None}
 
     def read(self, marks: Mapping[str, str]) -> dict[str, int]:
         """Return the values that a coder's marks stand for, those of no mark left out; without a mark, yes or no is no.
@@ -101,7 +86,7 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
             ValueError: A mark is no value of its code, or the book is exclusive and not exactly one fits.
         """
         codes = dict[str, int]()
-        for name, code in self.asked.items():
+        for name, code in self.codes.items():
             mark = marks.get(name, "").strip().lower().removesuffix(".0")
             if code.scale is None:
                 mark = {**dict.fromkeys(_YES, "1"), **dict.fromkeys(_NO, "0")}.get(mark, mark)

@@ -10,10 +10,12 @@ import asyncio
 import json
 from pathlib import Path
 
+from negolab._internal.validation import check_name
 from negolab.coding.codebook import Codebook
 from negolab.coding.units import Reading, Unit, is_done, keep, latest, units
-from negolab.llm.endpoint.call import Call, EndpointProvider, Message
+from negolab.llm.endpoint.call import Call, Message
 from negolab.llm.endpoint.errors import GameFailed, NoLegalMove
+from negolab.llm.models import Models
 from negolab.llm.output_modes import extract_reasoning, json_object
 from negolab.llm.player import with_default_bound
 from negolab.llm.settings import Settings, read_persona
@@ -41,7 +43,7 @@ def prompt(book: Codebook, unit: Unit) -> str:
     codes = "\n".join(
         f"- {name} ({'a whole number from {} to {}'.format(*code.scale) if code.scale else 'yes or no'}): "
         f"{code.definition}" + "".join(f" Example: {json.dumps(example)}" for example in code.examples)
-        for name, code in book.asked.items()
+        for name, code in book.codes.items()
     )
     data = json.dumps({"before": unit.before, "text": unit.text}, ensure_ascii=False)
     return _TASK.format(codes=codes, data=data, exactly=", exactly one" if book.exclusive else "")
@@ -52,12 +54,12 @@ def parse_answer(text: str, book: Codebook, unit: Unit) -> tuple[dict[str, int],
     given = json_object(extract_reasoning(text).text)
     if given is None:
         raise ValueError("It is not one JSON object.")
-    if unknown := [name for name, one in given.items() if name not in book.asked or not isinstance(one, dict)]:
+    if unknown := [name for name, one in given.items() if name not in book.codes or not isinstance(one, dict)]:
         raise ValueError(f"{unknown[0]!r:.60} is no code of the codebook with a value and a quote.")
     codes = book.read({name: str(one.get("value", "")) for name, one in given.items()})
-    if missing := book.asked.keys() - codes.keys():
+    if missing := book.codes.keys() - codes.keys():
         raise ValueError(f"The value of {', '.join(sorted(missing))} is missing.")
-    quotes = {name: str(given[name].get("quote", "")) for name in given if codes[name] or book.asked[name].scale}
+    quotes = {name: str(given[name].get("quote", "")) for name in given if codes[name] or book.codes[name].scale}
     for name, quote in quotes.items():
         if not _plain(quote) or _plain(quote) not in _plain(unit.text):
             raise ValueError(f"The quote for {name}, {json.dumps(quote):.200}, does not stand in the text.")
@@ -69,7 +71,7 @@ def _plain(text: str) -> str:
 
 
 async def code_units(
-    source: Path, name: str, book: Codebook, coder: str, settings: Settings, models: EndpointProvider, at_once: int
+    source: Path, name: str, book: Codebook, coder: str, settings: Settings, models: Models, at_once: int
 ) -> list[str]:
     """Let a model code what it has not coded yet.
 
@@ -79,7 +81,7 @@ async def code_units(
         book: The codebook.
         coder: Name of the coder that the model is.
         settings: The model and its settings; its persona is the system message.
-        models: Finds its endpoint.
+        models: Finds its endpoint; its connections are closed in the end.
         at_once: Calls at the same time.
 
     Returns:
@@ -88,6 +90,7 @@ async def code_units(
     Raises:
         RunFailed: No call can be made: the budget is used up, the key is wrong, or the service is away.
     """
+    check_name(coder, "a coder's name")
     done = latest(source, name).get(coder, {})
     left = iter([each for each in units(source, book.unit).items() if not is_done(book, done.get(each[0]))])
     failed: list[str] = []
@@ -101,12 +104,15 @@ async def code_units(
                 continue
             keep(source, [Reading(book=name, coder=coder, place=place, codes=codes, quotes=quotes)])
 
-    await asyncio.gather(*(work() for _ in range(at_once)))
+    try:
+        await asyncio.gather(*(work() for _ in range(at_once)))
+    finally:
+        await models.close()
     return failed
 
 
 async def _ask(
-    name: str, coder: str, book: Codebook, unit: Unit, settings: Settings, models: EndpointProvider
+    name: str, coder: str, book: Codebook, unit: Unit, settings: Settings, models: Models
 ) -> tuple[dict[str, int], dict[str, str]]:
     """Ask until an answer can be read; `NoLegalMove` after the last one."""
     persona = () if settings.persona is None else (Message("system", read_persona(settings.persona).text),)

@@ -97,7 +97,6 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         codes: Values by code.
         at: Time of the answer in seconds since the epoch.
         quotes: By code, the words of the text that justify it.
-        note: The coder's own remark.
     """
 
     book: str
@@ -106,7 +105,6 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     codes: dict[str, int] = {}
     at: float = msgspec.field(default_factory=time.time)
     quotes: dict[str, str] = {}
-    note: str = ""
 
 
 def readings_file(source: Path) -> Path:
@@ -159,7 +157,7 @@ def latest(source: Path, book: str) -> Readings:
 
 def is_done(book: Codebook, reading: Reading | None) -> bool:
     """Return True if a reading answers every code that a coder is asked for."""
-    return reading is not None and book.asked.keys() <= reading.codes.keys()
+    return reading is not None and book.codes.keys() <= reading.codes.keys()
 
 
 # Sheets.
@@ -184,48 +182,42 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         ValueError: A cell cannot be read; nothing of its sheet is kept then.
     """
     check_name(coder, "a coder's name")
-    if not book.asked:
-        raise ValueError(f"{name}: all of its codes are computed: leave out --coder")
-    found = units(source, book.unit)
-    folder = (source if source.is_dir() else source.parent) / FOLDER
-    first = sheet or folder / f"{name}-{coder}.csv"
+    found, before = units(source, book.unit), latest(source, name).get(coder, {})
+    first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
     if first.suffix not in (".csv", ".xlsx"):
         raise ValueError(f"{first}: a sheet is a .csv or an .xlsx file")
-    by_id = {unit.id: place for place, unit in found.items()}
-    before = latest(source, name).get(coder, {})
-    sheets = [first, *sorted(first.parent.glob(f"{first.stem}-part[0-9]*{first.suffix}"))]
-    there = [path for path in sheets if path.exists()]
-    listed, filled = set[str](), dict[Place, Reading]()
+    parts = first.parent.glob(f"{first.stem}-part[0-9]*{first.suffix}")
+    there = [path for path in (first, *sorted(parts)) if path.exists()]
+    place_of, listed = {unit.id: place for place, unit in found.items()}, dict[Place, dict[str, int]]()
     for path in there:
-        for unit, codes, note in read_sheet(path, book):
-            if unit not in by_id:
+        for unit, codes in read_sheet(path, book):
+            if unit not in place_of:
                 raise ValueError(f"{path}: row {unit!r:.40} is none of {source}: leave the ids as they were written")
-            listed.add(unit)
-            place, old = by_id[unit], before.get(by_id[unit])
-            if codes and (old is None or (codes, note) != (old.codes, old.note)):
-                filled[place] = Reading(book=name, coder=coder, place=place, codes=codes, note=note)
-    keep(source, list(filled.values()))
-    done = sum(is_done(book, filled.get(place, before.get(place))) for place in found)
-    new = [unit for place, unit in found.items() if unit.id not in listed and not is_done(book, before.get(place))]
-    path = first if not there else first.with_stem(f"{first.stem}-part{len(there) + 1}")
-    if new:
+            listed[place_of[unit]] = codes
+    old = {place: reading.codes for place, reading in before.items()}
+    given = {place: codes for place, codes in listed.items() if codes and codes != old.get(place)}
+    keep(source, [Reading(book=name, coder=coder, place=place, codes=codes) for place, codes in given.items()])
+    done = [place for place in found if book.codes.keys() <= {**old, **given}.get(place, {}).keys()]
+    said = [f"{coder}: {len(given):,} new or changed; {len(done):,} of {len(found):,} are coded"]
+    if new := [unit for place, unit in found.items() if place not in listed and place not in done]:
+        path = first.with_stem(f"{first.stem}-part{len(there) + 1}") if there else first
         path.parent.mkdir(parents=True, exist_ok=True)
         write_sheet(path, drawn_order(new, coder), book)
-    said = f"{coder}: {len(filled):,} new or changed; {done:,} of {len(found):,} are coded"
-    return [said, f"{path} is written: fill in its {len(new):,} rows and run this command again"][: 1 + bool(new)]
+        said.append(f"{path} is written: fill in its {len(new):,} rows and run this command again")
+    return said
 
 
 def write_sheet(path: Path, rows: Sequence[Unit], book: Codebook) -> None:
     """Write units to a sheet with an empty column for each code; no text in it is evaluated as a formula."""
     frame = pd.DataFrame(
         [{"id": unit.id, "before": "\n".join(unit.before), "text": unit.text} for unit in rows],
-        columns=["id", "before", "text", *book.asked, "note"],
+        columns=["id", "before", "text", *book.codes],
     )
     (write_xlsx if path.suffix == ".xlsx" else write_csv)([frame], path)
 
 
-def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int], str]]:
-    """Yield the id, the codes and the note of each row of a sheet; a row without any mark has no codes.
+def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield the id and the codes of each row of a sheet; a row without any mark has no codes.
 
     In a row with a mark, an empty cell of a yes-or-no code is a no; one of a scale is not answered.
 
@@ -237,13 +229,13 @@ def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]
     else:
         sheet = pd.read_excel(path, dtype=str, keep_default_na=False).map(str.strip)
         sheet.index += 2  # as rows are numbered there
-    for name in ("id", *book.asked):
+    for name in ("id", *book.codes):
         if name not in sheet:
             raise ValueError(f"{path}: the column {name} is missing: {suggest(name, map(str, sheet.columns))}")
     for row, cells in zip(sheet.index, sheet.to_dict("records"), strict=True):
-        marks = {name: str(cells[name]) for name in book.asked}
+        marks = {name: str(cells[name]) for name in book.codes}
         try:
-            yield cells["id"], book.read(marks) if any(marks.values()) else {}, cells.get("note", "")
+            yield cells["id"], book.read(marks) if any(marks.values()) else {}
         except ValueError as error:
             raise ValueError(f"{path}: row {row}: {error}") from None
 

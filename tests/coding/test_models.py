@@ -10,7 +10,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -18,6 +18,7 @@ from negolab.coding.codebook import Code, Codebook
 from negolab.coding.models import code_units, parse_answer, prompt
 from negolab.coding.units import Unit, all_readings, latest, units
 from negolab.llm.endpoint.call import Answer, Call, Usage
+from negolab.llm.models import Models
 from negolab.llm.settings import Settings
 from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
@@ -28,7 +29,6 @@ BOOK = Codebook(
     codes={
         "threat": Code(definition="Announces something bad.", examples=("Or I leave.",)),
         "tone": Code(definition="How friendly it is.", scale=(1, 5)),
-        "false-claim": Code(definition="Computed.", computed="false"),
     }
 )
 TEXT = Unit("u1", "Take it,\nor leave it.")
@@ -47,6 +47,9 @@ class Imitated:
     def endpoint(self, base_url: str | None = None, key: str | None = None) -> Imitated:
         return self
 
+    async def close(self) -> None:
+        pass
+
     async def answer(self, call: Call) -> Answer:
         self.calls.append(call)
         await asyncio.sleep(0)
@@ -55,7 +58,7 @@ class Imitated:
 
 
 def coded(run: Path, models: Imitated, coder: str = "gpt") -> list[str]:
-    return asyncio.run(code_units(run, "mine", BOOK, coder, Settings(model="m"), models, 4))
+    return asyncio.run(code_units(run, "mine", BOOK, coder, Settings(model="m"), cast("Models", models), 4))
 
 
 def quoting(text: str, attempt: int = 0) -> str:
@@ -81,7 +84,6 @@ def test_an_answer_gives_values_and_the_words_that_justify_them() -> None:
         (GOOD.replace("or LEAVE it", "I will ruin you"), '"I will ruin you", does not stand in the text'),
         (GOOD.replace("or LEAVE it", " "), "does not stand in the text"),
         (GOOD.replace("threat", "thread"), "'thread' is no code"),
-        (GOOD.replace("threat", "false-claim"), "'false-claim' is no code"),
         (GOOD.replace('"value": 2', '"value": 9'), "write a whole number from 1 to 5"),
         ('{"threat": {"value": 1, "quote": "Take it"}}', "The value of tone is missing"),
         ('{"threat": 1}', "'threat' is no code of the codebook with a value"),
@@ -169,11 +171,11 @@ def test_a_command_that_is_killed_goes_on_and_pays_for_no_answer_twice(tmp_path:
         process.send_signal(signal.SIGKILL)
         process.wait()
         ran = negolab(*command, env=env)
-        assert ran.returncode == 0 and "gpt: 60 are coded" in ran.stdout, ran.stderr
+        assert ran.returncode == 0 and "gpt: 0 could not be coded" in ran.stdout, ran.stderr
         asked = server.counts()["requests"]
         # At most the calls that were in flight when it was killed are asked a second time.
         assert 60 <= asked <= 65 and len(all_readings(run)) == 60
-        assert "gpt: 60 are coded" in negolab(*command, env=env).stdout and server.counts()["requests"] == asked
+        assert "gpt: 0 could not be coded" in negolab(*command, env=env).stdout and server.counts()["requests"] == asked
         poor = [*command[:4], "--coder", "poor", *command[6:], "--budget", "0"]
         stopped = negolab(*poor, env=env)
         assert stopped.returncode == 2 and "budget" in stopped.stderr and "goes on where it stopped" in stopped.stderr
