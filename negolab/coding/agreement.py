@@ -6,16 +6,16 @@ A resample draws whole matches, because what is said in one match is not indepen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from negolab.coding.codebook import Code, Codebook, Level
-from negolab.coding.units import Place, Readings, units
+from negolab.coding.codebook import Codebook, Level
+from negolab.coding.units import Readings, units
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -89,52 +89,39 @@ def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) ->
         A row per code: its level, the number of coders, of units that two or more coded and of their matches, and
         Krippendorff's `alpha` with its 95% interval (`low`, `high`).
     """
-    rows = [_agreement(name, code.measured, shared, resamples) for name, code, shared in _all_shared(book, readings)]
+    rows = []
+    for name, code in book.codes.items():
+        given = answers(readings, name)
+        shared = given[given.count(axis=1) > 1]
+        if len(shared):
+            sizes = {"coders": int(shared.notna().any().sum()), "units": len(shared)}
+            rows.append({"code": name, "level": code.measured, **sizes, **_agreement(shared, code.measured, resamples)})
     return pd.DataFrame(rows)
 
 
-def _agreement(name: str, level: Level, shared: Shared, resamples: int) -> dict[str, Any]:
-    known = sorted({value for given in shared.values() for value in given.values()})
+def _agreement(shared: pd.DataFrame, level: Level, resamples: int) -> dict[str, float]:
+    coded = [[value for value in row if value == value] for row in shared.to_numpy()]
+    known = sorted({value for values in coded for value in values})
     matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros((len(known),) * 2))
-    for place, given in shared.items():
-        matches[place[:2]] += _pairs([*given.values()], known)
+    for place, values in zip(shared.index, coded, strict=True):
+        matches[place[:2]] += _pairs(values, known)
     parts = np.stack([*matches.values()])
     low, high = resampled(parts, lambda pairs: _alpha(pairs, known, level), resamples)
-    sizes = {"coders": len(set().union(*shared.values())), "units": len(shared), "matches": len(parts)}
-    return {
-        "code": name,
-        "level": level,
-        **sizes,
-        "alpha": _alpha(parts.sum(0), known, level),
-        "low": low,
-        "high": high,
-    }
+    return {"matches": len(parts), "alpha": _alpha(parts.sum(0), known, level), "low": low, "high": high}
 
 
-def _all_shared(book: Codebook, readings: Readings) -> Iterator[tuple[str, Code, Shared]]:
-    found = ((name, code, _shared(readings, name)) for name, code in book.codes.items())
-    return (each for each in found if each[2])
-
-
-Shared = dict[Place, dict[str, int]]
-"""The values of a code by coder, of each unit that two coders or more have coded."""
-
-
-def _shared(readings: Readings, code: str) -> Shared:
-    given: Shared = defaultdict(dict)
-    for coder, own in readings.items():
-        for place, reading in own.items():
-            if code in reading.codes:
-                given[place][coder] = reading.codes[code]
-    return {place: values for place, values in given.items() if len(values) > 1}
+def answers(readings: Readings, code: str) -> pd.DataFrame:
+    """Return the values of a code: a row per place, a column per coder, NaN for what a coder has not coded."""
+    places = list(dict.fromkeys(place for own in readings.values() for place in own))
+    given = [[own[place].codes.get(code) if place in own else None for own in readings.values()] for place in places]
+    return pd.DataFrame(given, pd.Index(places, tupleize_cols=False), [*readings], float)
 
 
 def confusion(readings: Readings, code: str, one: str, two: str) -> pd.DataFrame:
     """Return how often one coder gave each value (rows) where another gave each (columns), in units that both coded."""
-    shared = [given for given in _shared(readings, code).values() if one in given and two in given]
-    known = sorted({given[coder] for given in shared for coder in (one, two)})
-    counts = [[sum((given[one], given[two]) == (a, b) for given in shared) for b in known] for a in known]
-    return pd.DataFrame(counts, pd.Index(known, name=one), pd.Index(known, name=two))
+    both = answers(readings, code)[[one, two]].dropna().astype(int)
+    known = sorted({*both[one], *both[two]})
+    return pd.crosstab(both[one], both[two]).reindex(index=known, columns=known, fill_value=0)
 
 
 def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
@@ -142,33 +129,24 @@ def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
     agreement; empty where all values are alike."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
-    pairs = [
-        (code, *pair, confusion(readings, code, *pair)) for code in book.codes for pair in combinations(readings, 2)
-    ]
-    rows = [
-        {
-            "code": code,
-            "coders": f"{one}, {two}",
-            "units": (n := table.to_numpy().sum()),
-            "alike": table.to_numpy().trace() / n,
-            "kappa": float(cohens_kappa(table.to_numpy(), return_results=False)) if len(table) > 1 else float("nan"),
-        }
-        for code, one, two, table in pairs
-        if table.size
-    ]
-    return pd.DataFrame(rows, columns=["code", "coders", "units", "alike", "kappa"])
+    rows = []
+    for code, (one, two) in product(book.codes, combinations(readings, 2)):
+        table = confusion(readings, code, one, two).to_numpy()
+        kappa = cohens_kappa(table, return_results=False) if len(table) > 1 else float("nan")
+        sizes = {"code": code, "coders": f"{one}, {two}", "units": table.sum()}
+        rows += [{**sizes, "alike": table.trace() / table.sum(), "kappa": float(kappa)}] if table.size else []
+    return pd.DataFrame(rows)
 
 
 def disagreements(source: Path, book: Codebook, readings: Readings) -> pd.DataFrame:
     """Return each unit and code that coders differ on: its place, its words, and the value of each coder."""
-    found = units(source, book.unit)
-    rows = [
-        {**place._asdict(), "code": code, **given, "text": found[place].text}
-        for code, _, shared in _all_shared(book, readings)
-        for place, given in shared.items()
-        if len({*given.values()}) > 1 and place in found
-    ]
-    return pd.DataFrame(rows, columns=[*Place._fields, "code", *readings, "text"])
+    found, parts = units(source, book.unit), []
+    for code in book.codes:
+        given = answers(readings, code)
+        differ = given[(given.nunique(axis=1) > 1) & given.index.isin([*found])]
+        about = [{**place._asdict(), "code": code, "text": found[place].text} for place in differ.index]
+        parts.append(pd.DataFrame(about).join(differ.reset_index(drop=True)))
+    return pd.concat(parts)
 
 
 def corrected_rates(book: Codebook, readings: Readings, gold: str) -> pd.DataFrame:
@@ -195,27 +173,21 @@ def corrected_rates(book: Codebook, readings: Readings, gold: str) -> pd.DataFra
 
 
 def _corrected(code: str, coder: str, readings: Readings, gold: str) -> dict[str, Any]:
-    matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros(6))
-    for place, reading in readings[coder].items():
-        if (said := reading.codes.get(code)) is not None:
-            true = readings[gold][place].codes.get(code) if place in readings[gold] else None
-            matches[place[:2]] += (1, said, true == 1, true == said == 1, true == 0, true == said == 0)
-    parts = np.stack([*matches.values()] or [np.zeros(6)])
-    total, (low, high) = parts.sum(0), resampled(parts, _rogan_gladen)
-    units, yes, positive, hits, negative, passed = map(float, total)
-    sample = {"units": int(units), "rate": _share(yes, units), "gold": int(positive + negative)}
-    errors = {"sensitivity": _share(hits, positive), "specificity": _share(passed, negative)}
-    best = {"corrected": _rogan_gladen(total), "low": low, "high": high}
-    return {"code": code, "coder": coder, **sample, **errors, **best}
+    given = answers(readings, code).dropna(subset=[coder])
+    said, true = given[coder], given[gold]
+    counts = [said == said, said == 1, true == 1, (true == 1) & (said == 1), true == 0, (true == 0) & (said == 0)]
+    matches = pd.factorize(pd.Index([place[:2] for place in given.index], tupleize_cols=False))[0]
+    parts = pd.DataFrame(np.transpose(counts).astype(float)).groupby(matches).sum().to_numpy()
+    total, (low, high) = parts.sum(0), resampled(parts, lambda sums: _rates(sums)[3])
+    rate, sensitivity, specificity, corrected = _rates(total)
+    sample = {"code": code, "coder": coder, "units": len(given), "rate": rate, "gold": int(total[2] + total[4])}
+    errors = {"sensitivity": sensitivity, "specificity": specificity}
+    return {**sample, **errors, "corrected": corrected, "low": low, "high": high}
 
 
-def _rogan_gladen(total: NDArray[Any]) -> float:
-    """Return (rate + specificity - 1) / (sensitivity + specificity - 1), within 0 and 1."""
-    units, yes, positive, hits, negative, passed = map(float, total)
-    better = _share(hits, positive) + _share(passed, negative) - 1
-    rate = (_share(yes, units) + _share(passed, negative) - 1) / better if better > 0 else float("nan")
-    return min(max(rate, 0.0), 1.0) if rate == rate else rate
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else float("nan")
+def _rates(sums: NDArray[Any]) -> tuple[float, float, float, float]:
+    """Return the rate, sensitivity and specificity, and (rate + specificity - 1) / (sensitivity + specificity - 1)."""
+    with np.errstate(invalid="ignore"):
+        rate, hits, passed = map(float, sums[1::2] / sums[::2])
+    better = hits + passed - 1
+    return rate, hits, passed, min(max((rate + passed - 1) / better, 0.0), 1.0) if better > 0 else float("nan")

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from negolab._internal.validation import check_name
 from negolab.coding.codebook import Codebook
-from negolab.coding.units import Reading, Unit, is_done, keep, latest, units
+from negolab.coding.units import Reading, Unit, keep, latest, units
 from negolab.llm.endpoint.call import Call, Message
 from negolab.llm.endpoint.errors import GameFailed, NoLegalMove
 from negolab.llm.models import Models
@@ -92,7 +92,7 @@ async def code_units(
     """
     check_name(coder, "a coder's name")
     done = latest(source, name).get(coder, {})
-    left = iter([each for each in units(source, book.unit).items() if not is_done(book, done.get(each[0]))])
+    left = iter([each for each in units(source, book.unit).items() if each[0] not in done])
     failed: list[str] = []
 
     async def work() -> None:

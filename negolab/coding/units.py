@@ -12,7 +12,7 @@ import msgspec
 import pandas as pd
 
 from negolab._internal.files import append, read_bytes
-from negolab._internal.validation import check_name, suggest
+from negolab._internal.validation import check_name, is_json, suggest
 from negolab.analysis.columns import Column, Columns, write_csv, write_xlsx
 from negolab.analysis.rows import utterance_rows
 from negolab.analysis.table_columns import MATCH
@@ -125,15 +125,11 @@ def all_readings(source: Path) -> list[Reading]:
     """Return every reading that was ever kept, in the order of keeping; lines that a kill has torn are left out.
 
     Raises:
-        ValueError: The file is longer than any that is read.
+        ValueError: A line is no reading.
     """
-    file, found = readings_file(source), list[Reading]()
-    for line in read_bytes(file).split(b"\n") if file.is_file() else ():
-        try:
-            found += [msgspec.json.decode(line, type=Reading)] if line else []
-        except ValueError:
-            continue
-    return found
+    file = readings_file(source)
+    lines = read_bytes(file).split(b"\n") if file.is_file() else ()
+    return [msgspec.json.decode(line, type=Reading) for line in lines if is_json(line)]
 
 
 def counting(source: Path) -> list[Reading]:
@@ -148,16 +144,9 @@ Readings = dict[str, dict[Place, Reading]]
 
 def latest(source: Path, book: str) -> Readings:
     """Return the readings that count under a codebook."""
-    found: Readings = {}
-    for reading in counting(source):
-        if reading.book == book:
-            found.setdefault(reading.coder, {})[reading.place] = reading
-    return found
-
-
-def is_done(book: Codebook, reading: Reading | None) -> bool:
-    """Return True if a reading answers every code that a coder is asked for."""
-    return reading is not None and book.codes.keys() <= reading.codes.keys()
+    own = [reading for reading in counting(source) if reading.book == book]
+    coders = dict.fromkeys(reading.coder for reading in own)
+    return {coder: {reading.place: reading for reading in own if reading.coder == coder} for coder in coders}
 
 
 # Sheets.
