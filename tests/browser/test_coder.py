@@ -43,6 +43,7 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     run_notebook(page, lab.url, "coding.ipynb")
     screen = page.locator(".nl-coder")
     screen.wait_for()
+    page.evaluate("() => { window.jupyterapp.commands.execute('application:toggle-left-area') }")
     first = drawn_order(units(run, "utterance").values(), "anna")
     assert screen.locator(".nl-coder-text").inner_text() == first[0].text
     assert not re.search("anna-bot|llm:secret|seller|4000|m0", screen.inner_text()), "a coder is blind"
@@ -64,6 +65,8 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     names = ("small-talk", "tone", "threat")
     assert {tuple(reading.codes[name] for name in names) for reading in own.values()} == {(1, 2, 0)}
     assert accessibility_violations(page, ".nl-coder") == []
+    box = screen.bounding_box()
+    assert box["height"] < 800, "text, codes and buttons are on one screen"
     screenshot(page, "coder")
     page.set_viewport_size({"width": 360, "height": 800})
     page.wait_for_timeout(400)

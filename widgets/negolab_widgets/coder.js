@@ -10,19 +10,21 @@ const make = (parent, tag, cls = "", text = "") => {
 export default {
   render({ model, el }) {
     el.classList.add("nl-coder");
-    const head = make(el, "div", "nl-coder-head");
+    const grid = make(el, "div", "nl-coder-grid");
+    const head = make(grid, "div", "nl-coder-head");
     const count = make(head, "p", "nl-coder-count nl-number");
     count.setAttribute("role", "status");
     const bar = make(head, "progress", "nl-coder-bar");
     bar.setAttribute("aria-label", "Coded");
-    const said = make(el, "div", "nl-coder-said");
+    const said = make(grid, "div", "nl-coder-said");
     const before = make(said, "ol", "nl-coder-before");
     before.setAttribute("aria-label", "What was said before");
     before.tabIndex = 0;
     const text = make(said, "blockquote", "nl-coder-text");
-    const choices = make(el, "div", "nl-coder-codes");
+    const choices = make(grid, "div", "nl-coder-codes");
     choices.setAttribute("role", "group");
     choices.setAttribute("aria-label", "Codes");
+    choices.tabIndex = 0;
     let marks = {};
 
     const isScale = (code) => Array.isArray(code.scale);
@@ -54,7 +56,7 @@ export default {
       }) : [];
       return { code, row, button, shown, points };
     });
-    const foot = make(el, "div", "nl-coder-foot");
+    const foot = make(grid, "div", "nl-coder-foot");
     const save = make(foot, "button", "nl-coder-save", "Keep and go on (Enter)");
     const undo = make(foot, "button", "nl-coder-undo", "Undo (Backspace)");
     for (const button of [save, undo]) button.type = "button";
@@ -86,6 +88,7 @@ export default {
       undo.disabled = !done;
       draw();
       before.scrollTop = before.scrollHeight;
+      choices.scrollTop = 0;
     };
     const keep = () => {
       if (!save.disabled) model.send({ id: model.get("unit").id, marks });
