@@ -61,8 +61,10 @@ def code(
         elif model is None:
             print(escape_control("\n".join(exchange(run, name, codes, coder, sheet))))
         else:
-            limits, prices = Limits(at_once=concurrency), Prices.parse(price) if price else None
-            models = ModelConfiguration(base_url=base_url, limits=limits, usd=budget, prices=prices)
+            prices = Prices.parse(price) if price else None
+            models = ModelConfiguration(
+                base_url=base_url, limits=Limits(at_once=concurrency), usd=budget, prices=prices
+            )
             _code_by_model(run, name, codes, coder, model, models)
 
 
@@ -79,14 +81,12 @@ def _code_by_model(
         models = open_models(configuration, file.parent, str(file.resolve()), [print_above_bar], resources)
         models.check_key(settings.base_url, settings.key)
         models.policy.check(settings.model)
-        coding = code_units(run, name, book, coder, settings, models, configuration.limits.at_once)
         try:
-            failed = asyncio.run(coding)
+            failed = asyncio.run(code_units(run, name, book, coder, settings, models, models.policy.limits.at_once))
         except RunFailed as error:
             raise RuntimeError(f"{error}; the same command goes on where it stopped") from None
-        for line in failed:
-            print(escape_line(f"not coded: {line}"))
-        print(escape_line(f"{coder}: {len(failed):,} could not be coded; ${models.usage.usd:.2f} in all"))
+        failed.append(f"{coder}: {len(failed):,} could not be coded; ${models.usage.usd:.2f} in all")
+        print(escape_control("\n".join(failed)))
 
 
 def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> None:
@@ -109,5 +109,5 @@ def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> 
     if len(differ := agreement.disagreements(run, book, readings)):
         file = units.readings_file(run).with_name(f"{name}-disagreements.csv")
         write_table(differ, file)
-        print(escape_line(f"\nCoders differ on {len(differ):,} units and codes: {file}"))
-        print(escape_line(f"to see the first in its place: negolab replay {run} --id {differ['match'].iloc[0]}"))
+        first = f"to see the first in its place: negolab replay {run} --id {differ['match'].iloc[0]}"
+        print(escape_control(f"\nCoders differ on {len(differ):,} units and codes: {file}\n{first}"))

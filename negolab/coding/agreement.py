@@ -89,25 +89,30 @@ def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) ->
         A row per code: its level, the number of coders, of units that two or more coded and of their matches, and
         Krippendorff's `alpha` with its 95% interval (`low`, `high`).
     """
-    rows = []
-    for name, code in book.codes.items():
-        given = answers(readings, name)
-        shared = given[given.count(axis=1) > 1]
-        if len(shared):
-            sizes = {"coders": int(shared.notna().any().sum()), "units": len(shared)}
-            rows.append({"code": name, "level": code.measured, **sizes, **_agreement(shared, code.measured, resamples)})
-    return pd.DataFrame(rows)
+    rows = [_agreement(name, code.measured, answers(readings, name), resamples) for name, code in book.codes.items()]
+    return pd.DataFrame(row for row in rows if row is not None)
 
 
-def _agreement(shared: pd.DataFrame, level: Level, resamples: int) -> dict[str, float]:
-    coded = [[value for value in row if value == value] for row in shared.to_numpy()]
-    known = sorted({value for values in coded for value in values})
+def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> dict[str, Any] | None:
+    coded = {place: [value for value in row if value == value] for place, *row in given.itertuples()}
+    shared = {place: values for place, values in coded.items() if len(values) > 1}
+    known = sorted({value for values in shared.values() for value in values})
     matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros((len(known),) * 2))
-    for place, values in zip(shared.index, coded, strict=True):
+    for place, values in shared.items():
         matches[place[:2]] += _pairs(values, known)
+    if not shared:
+        return None
     parts = np.stack([*matches.values()])
     low, high = resampled(parts, lambda pairs: _alpha(pairs, known, level), resamples)
-    return {"matches": len(parts), "alpha": _alpha(parts.sum(0), known, level), "low": low, "high": high}
+    sizes = {"coders": int(given.notna().any().sum()), "units": len(shared), "matches": len(parts)}
+    return {
+        "code": name,
+        "level": level,
+        **sizes,
+        "alpha": _alpha(parts.sum(0), known, level),
+        "low": low,
+        "high": high,
+    }
 
 
 def answers(readings: Readings, code: str) -> pd.DataFrame:
@@ -140,13 +145,14 @@ def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
 
 def disagreements(source: Path, book: Codebook, readings: Readings) -> pd.DataFrame:
     """Return each unit and code that coders differ on: its place, its words, and the value of each coder."""
-    found, parts = units(source, book.unit), []
-    for code in book.codes:
-        given = answers(readings, code)
-        differ = given[(given.nunique(axis=1) > 1) & given.index.isin([*found])]
-        about = [{**place._asdict(), "code": code, "text": found[place].text} for place in differ.index]
-        parts.append(pd.DataFrame(about).join(differ.reset_index(drop=True)))
-    return pd.concat(parts)
+    found = units(source, book.unit)
+    rows = [
+        {**place._asdict(), "code": code, **dict(zip(readings, given, strict=True)), "text": found[place].text}
+        for code in book.codes
+        for place, *given in answers(readings, code).itertuples()
+        if place in found and len({value for value in given if value == value}) > 1
+    ]
+    return pd.DataFrame(rows)
 
 
 def corrected_rates(book: Codebook, readings: Readings, gold: str) -> pd.DataFrame:

@@ -100,7 +100,7 @@ async def code_units(
             try:
                 codes, quotes = await _ask(name, coder, book, unit, settings, models)
             except GameFailed as error:
-                failed.append(f"{place.match}, turn {place.turn}, seat {place.seat}: {error}")
+                failed.append(f"not coded: {place.match}, turn {place.turn}, seat {place.seat}: {error}")
                 continue
             keep(source, [Reading(book=name, coder=coder, place=place, codes=codes, quotes=quotes)])
 

@@ -177,12 +177,10 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         raise ValueError(f"{first}: a sheet is a .csv or an .xlsx file")
     parts = first.parent.glob(f"{first.stem}-part[0-9]*{first.suffix}")
     there = [path for path in (first, *sorted(parts)) if path.exists()]
-    place_of, listed = {unit.id: place for place, unit in found.items()}, dict[Place, dict[str, int]]()
-    for path in there:
-        for unit, codes in read_sheet(path, book):
-            if unit not in place_of:
-                raise ValueError(f"{path}: row {unit!r:.40} is none of {source}: leave the ids as they were written")
-            listed[place_of[unit]] = codes
+    read = {unit: (codes, path) for path in there for unit, codes in read_sheet(path, book)}
+    if strange := read.keys() - {unit.id for unit in found.values()}:
+        raise ValueError(f"{read[min(strange)][1]}: row {min(strange)!r:.40} is none of {source}: leave ids as written")
+    listed = {place: read[unit.id][0] for place, unit in found.items() if unit.id in read}
     old = {place: reading.codes for place, reading in before.items()}
     given = {place: codes for place, codes in listed.items() if codes and codes != old.get(place)}
     keep(source, [Reading(book=name, coder=coder, place=place, codes=codes) for place, codes in given.items()])

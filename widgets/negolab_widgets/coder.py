@@ -51,11 +51,9 @@ class Coder(Page):
     def _take(self, said: dict[str, Any]) -> None:
         """Keep the marks of a unit, or take the last answer back."""
         own = latest(self._source, self._name).get(self._coder, {})
-        if "undo" in said:
-            place, marks = max(own, key=lambda at: own[at].at), None
-        else:
-            place, marks = self._places[said["id"]], {name: str(mark) for name, mark in said["marks"].items()}
-        codes = {} if marks is None else self._book.read(marks)
+        undone = "undo" in said
+        place = max(own, key=lambda at: own[at].at) if undone else self._places[said["id"]]
+        codes = {} if undone else self._book.read({name: str(mark) for name, mark in said["marks"].items()})
         keep(self._source, [Reading(book=self._name, coder=self._coder, place=place, codes=codes)])
         self._show()
 

@@ -334,10 +334,9 @@ class Split(Parameters, frozen=True, kw_only=True):
 
     @override
     def own_facts(self, seen: Seen) -> Mapping[str, float]:
-        own = seen.private
-        if own.hand is not None:
-            return {hand: hand == own.hand for hand in HANDS}
-        return dict(zip(self.items, own.values or (), strict=False))
+        if seen.private.hand is not None:
+            return {hand: hand == seen.private.hand for hand in HANDS}
+        return dict(zip(self.items, seen.private.values or (), strict=False))
 
     @override
     def spoken(self, action: Action) -> str:
