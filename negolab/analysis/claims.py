@@ -17,12 +17,14 @@ from negolab.reading import Phrases, straight
 
 _WORDS = Phrases(Path(__file__).with_suffix(".toml"))
 _SENTENCE = re.compile(r"(?:[^.!?;\n]|\.(?=\d))+[.!?;\n]?")
-_CLAUSE = re.compile(r",(?!\d)|\b(?:but|so|because|while)\b")
+_CLAUSE = re.compile(r"(?<!^for me)(?<!^to me)(?<!^for us)(?<!^to us),(?!\d)|\b(?:but|so|because|while)\b")
 _NUMBER = re.compile(r"(?<![\w.])\$?(\d+(?:\.\d+)?)(?![\w%]|\.\d)")
 _CARRIED = re.compile(r"\W*\w+\W+(?:(?:is|are|at|only|just|and)\W+)*\$?\d+(?:\.\d+)?\W*(?:points?|each)?\W*")
 _RELATIONS = {
     "NOT_BELOW": operator.ge,
     "NOT_ABOVE": operator.le,
+    "AT_MOST": operator.le,
+    "AT_LEAST": operator.ge,
     "BELOW": operator.lt,
     "ABOVE": operator.gt,
     "NOT": operator.ne,
@@ -52,7 +54,7 @@ def judge(text: str, facts: Mapping[str, float]) -> tuple[str | None, bool]:
 def _claims(sentence: str, facts: Mapping[str, float]) -> list[str]:
     claimed: list[str] = []
     if not sentence.endswith("?") and not _WORDS.SUPPOSED.search(sentence):
-        for clause in _CLAUSE.split(sentence):
+        for clause in _CLAUSE.split(sentence.strip()):
             is_carried = claimed[-1:] == ["told"] and _CARRIED.fullmatch(clause) is not None
             if is_carried or (_WORDS.OWN.search(clause) and not _WORDS.YOURS.search(clause)):
                 claimed += _claim(clause, facts, is_carried)
