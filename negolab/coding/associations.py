@@ -11,6 +11,7 @@ import pandas as pd
 
 from negolab.analysis import tables
 from negolab.analysis.observations import frame_sample
+from negolab.analysis.stats import UNBOUNDED
 from negolab.coding.units import code_rows
 
 BY = ["book", "coder", "code"]
@@ -26,7 +27,12 @@ def coded_seats(source: Path, seats: pd.DataFrame) -> pd.DataFrame:
 def estimates(rows: pd.DataFrame, by: list[str], column: str = "value") -> pd.DataFrame:
     """Return the number of matches, the mean of a column and its 95% interval by draw, for each group of rows; of a
     code of yes and no, the mean value is its share."""
-    found = {names: frame_sample(part, column).mean() for names, part in rows.groupby(by, sort=False)}
+    # The mean of marks cannot lie outside of them.
+    ends = {names: tuple(part[column].agg(["min", "max"])) for names, part in rows.groupby(by, sort=False)}
+    found = {
+        names: frame_sample(part, column).mean(bounds=ends[names] if column == "value" else UNBOUNDED)
+        for names, part in rows.groupby(by, sort=False)
+    }
     told = [(*names, one.n, one.value, one.low, one.high) for names, one in found.items()]
     return pd.DataFrame(told, columns=[*by, "n", "mean", "low", "high"])
 

@@ -57,7 +57,6 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
 
     Attributes:
         codes: The codes by name.
-        title: A title for tables.
         unit: The text that is coded at once: an utterance, all that one seat said, or a whole match.
         exclusive: True if exactly one code, of yes and no, fits each unit.
 
@@ -66,7 +65,6 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
     """
 
     codes: dict[str, Code]
-    title: str = ""
     unit: UnitKind = "utterance"
     exclusive: bool = False
 
