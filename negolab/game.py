@@ -245,6 +245,9 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     stake_unit: ClassVar[str | None] = None
     """Unit of `stakes` and `frontier`, where it is not `unit`."""
 
+    forbids_telling: ClassVar[bool] = False
+    """True if the rules forbid to tell the other seat one's own numbers."""
+
     measure_units: ClassVar[Mapping[str, str]] = {}
     """Units of entries of `details`, of measures and of parameters, by name; counts, shares and words have none."""
 
@@ -351,6 +354,11 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """Return measures of a match for `Outcome.details` as plain data; computed only on request."""
         return {}
 
+    def spoken(self, action: Action) -> str:
+        """Return the talk of an action: its words without what the rules read in them; "" where it has none."""
+        said = (getattr(action, name, None) for name in self.words)
+        return " ".join(words for words in said if isinstance(words, str))
+
     def left_out(self, text: str, seen: Observation[Public, Private]) -> tuple[tuple[int, int, str], ...]:
         """Return the parts of a reply that were not taken, for replays: start, end and why, in order."""
         return ()
@@ -434,6 +442,13 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         For the experimenter: uses the full state. Counted in the unit of `frontier`.
         """
         return max((a + b for a, b in self.frontier(state)), default=None)
+
+    def own_facts(self, seen: Observation[Public, Private]) -> Mapping[str, float]:
+        """Return the numbers that a seat knows of itself, by what they are of, to tell whether it speaks the truth.
+
+        "" is the only number, such as a cost; a truth value says whether the seat holds what has this name.
+        """
+        return {}
 
     def facts(self, seen: Observation[Public, Private]) -> dict[str, Any]:
         """Return what a seat's table shows of its private state: label to number, text, or a mapping of rows."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from itertools import pairwise
 from pathlib import Path
 from typing import Literal, NamedTuple
@@ -46,6 +46,11 @@ class Phrases:
         pattern = re.compile(self._sources[name])
         setattr(self, name, pattern)  # from now on it is found without this
         return pattern
+
+    @property
+    def names(self) -> Collection[str]:
+        """The names of all phrases."""
+        return self._sources.keys()
 
     def words(self, name: str) -> frozenset[str]:
         """Return the words of a list."""

@@ -61,7 +61,7 @@ class Exported(NamedTuple):
     Attributes:
         keys: What its source knows of the match, by the names of `Tables.keys`.
         record: The record.
-        replays: False if words were deleted: then it has no proposals and no measures.
+        replays: False if words were deleted: then it has no proposals, no utterances and no measures.
     """
 
     keys: Row
@@ -289,7 +289,7 @@ def _match_tables(
     beside: dict[str, Row] = {"matches": {**keys, **parameters}, "seats": keys}
     own: dict[str, Columns] = {"seats": known}
     for name, (columns, rows) in TABLES.items():
-        if name == "proposals" and not replays:
+        if name in ("proposals", "utterances") and not replays:
             continue
         try:
             made = list(seat_rows(record, found) if name == "seats" else rows(record))

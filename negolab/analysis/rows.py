@@ -10,17 +10,25 @@ from typing import Any, NamedTuple
 import msgspec
 
 from negolab.analysis import measures as measured
+from negolab.analysis.claims import judge
 from negolab.analysis.columns import (
     Columns,
 )
-from negolab.analysis.observations import MatchRow
-from negolab.analysis.replies import agreeing_reply, forfeiting_seat, iter_replies, reply_positions
+from negolab.analysis.observations import MatchRow, draw_id
+from negolab.analysis.replies import (
+    Proposal,
+    agreeing_reply,
+    forfeiting_seat,
+    iter_accepted,
+    iter_replies,
+    reply_positions,
+)
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.analysis.summary import KINDS
-from negolab.analysis.table_columns import COUNTED, MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS
+from negolab.analysis.table_columns import COUNTED, MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS, UTTERANCES
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formatting import format_model
-from negolab.game import SEATS, Invalid, Reply, Seat, other
+from negolab.game import SEATS, Invalid, Reply, Seat, observe, other
 from negolab.ledger import TOKENS
 from negolab.record import Record, encode_set, kept_for_last, start_state
 
@@ -227,6 +235,46 @@ def _proposals(record: Record) -> Iterator[Row]:
         before[made.seat] = claim
 
 
+def utterance_rows(record: Record) -> Iterator[Row]:
+    """Yield the columns `UTTERANCES` of each accepted reply that says something beside its moves, in order.
+
+    Raises:
+        ValueError: The record cannot be replayed; names the event.
+    """
+    turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
+    game, begun = record.game, start_state(record)
+    offers = {made.at: made for made in proposals_of(record)}
+    last: dict[Seat, Proposal] = {}
+    for at, seat, _, action, before in iter_accepted(record):
+        text, made = game.spoken(action), offers.get(at)
+        if text.strip():
+            claim, is_told = judge(text, game.own_facts(observe(before, seat)))
+            yield {
+                "match": record.id,
+                "draw": draw_id(record),
+                "turn": turn_of[at],
+                "seat": seat,
+                "role": game.role(seat),
+                "player": record.header.players.get(seat),
+                "text": text,
+                "offer": None if made is None else plain(dict(made.terms)),
+                "own_value": plain(game.own_value(begun, seat)),
+                "own_offer_payoff": _pays(last.get(seat), seat),
+                "other_offer_payoff": _pays(last.get(other(seat)), seat),
+                "claim": claim,
+                "leak": is_told and game.forbids_telling,
+                "end": record.end,
+                "payoff": record.payoffs[seat],
+            }
+        if made is not None:
+            last[seat] = made
+
+
+def _pays(made: Proposal | None, seat: Seat) -> float | None:
+    """Return what a proposal would bring a seat by itself."""
+    return None if made is None else made.a if seat == "A" else made.b
+
+
 class _Table(NamedTuple):
     columns: Columns
     rows: Callable[[Record], Iterator[Row]]
@@ -238,5 +286,6 @@ TABLES: dict[str, _Table] = {
     "turns": _Table(TURNS, _turns),
     "replies": _Table(REPLIES, _replies),
     "proposals": _Table(PROPOSALS, _proposals),
+    "utterances": _Table(UTTERANCES, utterance_rows),
 }
 """Columns and rows of each table of records."""

@@ -145,6 +145,23 @@ PROPOSALS: Columns = [
     Column("package", "json", "what it would give to whom, in games without a price"),
 ]
 
+UTTERANCES: Columns = [
+    *_alike("match", "draw"),
+    Column("turn", "integer", "the reply that says it, as in turns"),
+    Column("seat", "text", "who says it: A or B"),
+    Column("role", "text", "what the game calls the seat, such as buyer"),
+    Column("player", "text", "who sits at that seat"),
+    Column("text", "text", "the talk of an accepted reply, without what the rules read in it"),
+    Column("offer", "json", "the offer that it came with: a price, or who gets what"),
+    Column("own_value", "value", f"what its author knew: {OWN_VALUE}"),
+    Column("own_offer_payoff", "amount", "what its author's last offer before would have brought the author", STAKES),
+    Column("other_offer_payoff", "amount", "what the other seat's last offer would have brought the author", STAKES),
+    Column("claim", "text", "truth of what it says of its author's values, as computed; empty: it claims nothing"),
+    Column("leak", "boolean", "true: it tells a value of its author that the rules forbid to tell, as computed"),
+    *_alike("end"),
+    Column("payoff", "amount", "what its author is paid in the end; empty: nothing is paid", UNIT),
+]
+
 FORMULAS: dict[str, tuple[str, str]] = {
     "joint": ("gain of A + gain of B", ""),
     "possible": ("largest joint payoff - payoffs of both without a deal; at least 0", ""),

@@ -44,6 +44,7 @@ __all__ = [
     "seats",
     "to_parquet",
     "turns",
+    "utterances",
     "with_parameters",
     "write_table",
 ]
@@ -135,6 +136,22 @@ def proposals(source: Source) -> pd.DataFrame:
     return _frame(source, "proposals")
 
 
+def utterances(source: Source) -> pd.DataFrame:
+    """Return one row per utterance, the talk of an accepted reply, with what its author knew; each match is replayed.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        The columns `UTTERANCES`, in a sweep with `cell` behind `match`; empty for games without talk.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record, or a record cannot be replayed.
+    """
+    return _frame(source, "utterances")
+
+
 def cells(path: Place) -> pd.DataFrame:
     """Return one row per cell of a sweep's folder, by id, of its newest attempt.
 
@@ -168,7 +185,7 @@ def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
     return sweep.with_parameters(frame, Path(path))
 
 
-Name = Literal["matches", "seats", "turns", "replies", "proposals"]
+Name = Literal["matches", "seats", "turns", "replies", "proposals", "utterances"]
 
 
 def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
@@ -179,7 +196,7 @@ def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
     Args:
         source: Records, or a path to them.
         out: The file to write; payoffs are floats there, own values and first offers text.
-        table: "matches", "seats", "turns", "replies" or "proposals".
+        table: "matches", "seats", "turns", "replies", "proposals" or "utterances".
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.

@@ -17,6 +17,7 @@ from negolab.cli import (
     batch,
     bonus,
     cache,
+    code,
     corpora,
     guide,
     model,
@@ -44,7 +45,7 @@ study.app.command("try")(trial.try_)
 study.app.command()(bonus.bonus)
 sweep.app.command()(records.report)
 app.command("calls")(cache.print_calls)
-for _module in (play, batch, tournament, records, plan, serve, guide, new, sweep, corpora, study, model, cache):
+for _module in (play, batch, tournament, records, code, plan, serve, guide, new, sweep, corpora, study, model, cache):
     app.add_typer(_module.app)
 
 

@@ -16,6 +16,7 @@ from tqdm import tqdm
 
 from negolab.cli.play import escape_line
 from negolab.formatting import counted
+from negolab.game import SEATS
 from negolab.record import Record
 from negolab.store import Store
 
@@ -178,6 +179,7 @@ def casino(
     out: Out,
 ) -> None:
     """Write a record per dialogue of CaSiNo, and print the figures published of it."""
+    from negolab.coding.units import Place, Reading, keep, latest
     from negolab.formats import casino as corpus
 
     read = [(path.name, one) for path in files for one in corpus.read_file(path)]
@@ -186,6 +188,13 @@ def casino(
         for name, one in read
     }
     records, _ = import_records(found, out, "dialogue")
+    labelled = [
+        Reading(book=corpus.SOURCE, coder="corpus", place=Place(one.id, None, turn, SEATS[turn % 2]), codes=codes)
+        for one in records
+        for turn, codes in corpus.labels(one)
+    ]
+    keep(out, [] if latest(out, corpus.SOURCE) else labelled)
+    print(f"{counted(len(labelled), 'utterance')} with labels: codes of the codebook casino by the coder corpus")
     if len(read) > len(found):
         print(f"{counted(len(read) - len(found), 'dialogue')} found again, written once")
     _print_camps(records, out)

@@ -22,6 +22,10 @@ NEXT = {
         "negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes\n"
         "negolab serve --scenario {name}.toml           plays it in the browser (negolab guide scenario)"
     ),
+    "codebook": (
+        "negolab code RUN --book {name}.toml --coder anna    writes a sheet for a coder, and reads it back\n"
+        "negolab code RUN --book {name}.toml                 says how far coders agree (negolab guide coding)"
+    ),
     "sweep": "negolab sweep run {name}/plan.toml --tiny    runs a trial; without --tiny, all of it",
     "tournament": "negolab tournament {name}.toml    plays it; --estimate says first what it takes",
     "study": (
@@ -49,6 +53,12 @@ def player(name: Name) -> None:
 def scenario(name: Name) -> None:
     """Write a scenario of several issues, to be changed without Python."""
     _write("scenario", name)
+
+
+@app.command()
+def codebook(name: Name) -> None:
+    """Write a codebook: what people and models look for in what was said."""
+    _write("codebook", name)
 
 
 @app.command()

@@ -260,9 +260,12 @@ _SAME = 300
 def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     """Write the tables of a run or a sweep with a progress bar, and print how many rows each has."""
     from negolab.analysis import export
+    from negolab.coding.units import CODES, code_rows
 
     endings, opened = export.parse_endings(to), open_records(source)
     tables = export.open_tables(opened, None if id is None else partial(_has_id, id=id))
+    if coded := list(code_rows(source)):
+        tables = tables._replace(others={**tables.others, "codes": ([*tables.join, *CODES], coded)})
     rows = export.export(tables, folder, endings)
     print_left_out(opened)
     if "matches" not in rows:

@@ -28,6 +28,11 @@ GOODS = ("Food", "Water", "Firewood")
 """The goods in the order of the game's issues, as the corpus writes them."""
 VALUES = {"High": 5, "Medium": 4, "Low": 3}
 UNITS = 3
+STRATEGIES = (
+    *("small-talk", "showing-empathy", "promote-coordination", "no-need", "elicit-pref", "uv-part", "vouch-fair"),
+    *("self-need", "other-need", "non-strategic"),
+)
+"""The labels of annotated utterances."""
 _OFFER, _REJECTION = "Submit-Deal", "Reject-Deal"
 _REPLIES = {_REJECTION: "[Reject]", "Accept-Deal": "[Accept]", "Walk-Away": "[Walk away]"}
 
@@ -207,6 +212,12 @@ def _strategies(annotations: list[list[str]], turns: list[_Turn]) -> list[list[A
                 found.append([number, annotation[1].split(",")])
                 annotation = next(left, None)
     return found
+
+
+def labels(record: Record) -> Iterator[tuple[int, dict[str, int]]]:
+    """Yield the turn of each annotated utterance of an imported record, and 1 or 0 for each of `STRATEGIES`."""
+    for number, named in record.header.notes.get("strategies", ()):
+        yield number - 1, {name: int(name in named) for name in STRATEGIES}
 
 
 class Figures(NamedTuple):

@@ -64,7 +64,7 @@ class LLM:
         self.persona = None if settings.persona is None else read_persona(settings.persona)
         self._models = models
         self._parameters = settings.request_fields()
-        self._used = _with_default_bound(settings.model, self._parameters)
+        self._used = with_default_bound(settings.model, self._parameters)
         self._mode = _output_mode(settings, strategy)
         self._chat = self._new_chat()
 
@@ -195,7 +195,7 @@ class LLM:
         return NoAnswer(reason, ask.seen.seat, invalid, answer.attempts, own)
 
 
-def _with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
+def with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return request fields with the bound on output tokens that a model gets where the user sets none."""
     is_free = has_bound(parameters) or model_traits(model).reasons
     return dict(parameters) if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}

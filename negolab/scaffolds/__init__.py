@@ -31,7 +31,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
     """Write an example with its test.
 
     Args:
-        kind: "game", "player", "scenario", "sweep", "tournament", "study" or "import-map".
+        kind: "game", "player", "scenario", "codebook", "sweep", "tournament", "study" or "import-map".
         name: What it is to be called; of a map, the spreadsheet.
         folder: The folder to write to.
         game: The game of a study.
@@ -186,6 +186,7 @@ SCAFFOLDS: dict[str, Callable[[str, Path, str], Files]] = {
     "game": partial(_module, "ultimatum"),
     "player": partial(_module, "haggler"),
     "scenario": partial(_file, "scenario"),
+    "codebook": partial(_file, "codebook"),
     "sweep": _sweep,
     "tournament": partial(_file, "tournament"),
     "study": _study,

@@ -170,7 +170,7 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
     ran = negolab("export", str(tmp_path), "--to", to, "--out", str(tmp_path / "out"))
     assert ran.returncode == 0, ran.stderr
     written = list((tmp_path / "out").iterdir())
-    assert len(written) == (8 if to in ("csv", "parquet") else 3), (
+    assert len(written) == (9 if to in ("csv", "parquet") else 3), (
         "tables with settings, dictionary and README, or a transcript each"
     )
     assert all(path.stat().st_size for path in written)

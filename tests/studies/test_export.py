@@ -34,7 +34,18 @@ from tests.support.command import negolab
 STUDIES = Path(__file__).parents[2] / "data" / "studies"
 GAMES = ("agenda", "balloon", "bargaining", "split", "trading")
 FORMULA = '=HYPERLINK("http://evil.example","x")'
-TABLES = ("events", "matches", "seats", "turns", "replies", "proposals", "measures", "participants", "pages")
+TABLES = (
+    "events",
+    "matches",
+    "seats",
+    "turns",
+    "replies",
+    "proposals",
+    "utterances",
+    "measures",
+    "participants",
+    "pages",
+)
 
 
 def begin(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from IPython.core.getipython import get_ipython
 
 if TYPE_CHECKING:
+    from negolab_widgets.coder import Coder
     from negolab_widgets.play.lobby import Lobby
     from negolab_widgets.play.matchmaking import HumanSeat
     from negolab_widgets.progress import RunProgress
@@ -18,9 +19,10 @@ if TYPE_CHECKING:
     from negolab_widgets.results.board import SweepBoard
     from negolab_widgets.study.monitor import Monitor
 
-__all__ = ["HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress", "SweepBoard", "SweepResults"]
+__all__ = ["Coder", "HumanSeat", "Lobby", "Monitor", "Replay", "RunProgress", "SweepBoard", "SweepResults"]
 
 _MODULES = {
+    "Coder": "coder",
     "HumanSeat": "play.matchmaking",
     "Lobby": "play.lobby",
     "Monitor": "study.monitor",

@@ -25,6 +25,7 @@ from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_res
 from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
+from negolab.coding import associations
 from negolab.formatting import format_significant, label
 from negolab.game import Game
 from negolab.sweeps import folder as sweeps
@@ -193,6 +194,7 @@ class Report:
             *self._ranking(),
             *(element("h2", "What moved"), element("p", " ".join(self.what_moved())), self._side_by_side()),
             *((*head, *each) if each else ()),
+            *self._codes(),
             *self._faults(),
             *self._methods(),
         ]
@@ -261,6 +263,24 @@ class Report:
                 choice = FigureChoice(outcome, view, x, colour, facet)
                 yield outcome, draw_choice(self.frame, self.frame, choice, WIDTH)
 
+    def _codes(self) -> Iterator[Markup]:
+        """Yield what was said, where somebody has coded it: codes by condition, and the payoff that goes with each."""
+        seats = by_seat(self.frame, (), SEAT_COLUMNS).assign(seat=lambda rows: rows[SEAT_COLUMNS[0]])
+        coded = associations.coded_seats(self.path, seats)
+        if coded.empty:
+            return
+        parts = {"all coded": coded, "last before an agreement": associations.before_agreement(coded)}
+        for factor in self.factors[:1]:
+            codes = factor.codes(coded)
+            parts |= {
+                f"{factor.title} {text}": coded[codes == at] for at, text in enumerate(factor.texts[:MAX_COLUMNS])
+            }
+        cells = {head: _rate_cells(associations.estimates(part, associations.BY)) for head, part in parts.items()}
+        rows = [[" / ".join(code), *(found.get(code, "") for found in cells.values())] for code in cells["all coded"]]
+        yield element("h2", "What was said")
+        yield table(["codebook / coder / code", *parts], rows, "Codes by condition")
+        yield element("p", _CODED, cls="soft")
+
     def _faults(self) -> Iterator[Markup]:
         """Yield what went wrong, if anything did."""
         frame = self.frame
@@ -303,6 +323,22 @@ def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
     line = f'<line x1="{low}" x2="{high}" y1="6" y2="6"/><circle cx="{axis.place(row["mean"])}" cy="6" r="3.5"/>'
     drawing = Markup(f'<svg class="estimate" viewBox="0 0 100 12" aria-hidden="true">{line}</svg>')
     return join([element("b", mean), " ", element("span", ends, cls="soft"), drawing])
+
+
+_CODED = (
+    "Share of the coded units to which a code fits, or its mean on a scale, with 95% intervals by draw. Nobody was "
+    "assigned what to say: what goes with a code is an association, not its effect."
+)
+
+
+def _rate_cells(found: pd.DataFrame) -> dict[tuple[str, ...], Markup]:
+    """Render the rate of each code over its interval, and in how many matches."""
+    cells = {}
+    for *code, n, mean, low, high in found.itertuples(index=False):
+        known = f" [{format_significant(low)}, {format_significant(high)}]," if low == low else ""
+        sample = element("span", f"{known} n = {n:,}", cls="soft")
+        cells[tuple(code)] = join([element("b", format_significant(mean)), sample])
+    return cells
 
 
 def _number(value: float, outcome: Quantity) -> str:

@@ -136,6 +136,13 @@ class Reader:
         """Parse a text into a message."""
         return self._kept(text) if len(text) <= _MAX_CACHED_TEXT else self._read(text)
 
+    def talk(self, text: str) -> str:
+        """Return what a delivered text says beside its moves, on one line: arguments without their tags."""
+        bare = self._block.sub(lambda block: " " if block[1] else block[0], text)
+        tag = f"{self.tags.argument}:"
+        said = self._argument.sub(lambda block: block[0].removeprefix(tag).strip().strip("{}").strip("' \""), bare)
+        return " ".join(said.split())
+
     def write(self, say: Say) -> str:
         """Write a message as text."""
         return say.text if say.reasoning is None else f"{self.tags.reasoning}: {{{say.reasoning}}}\n{say.text}"

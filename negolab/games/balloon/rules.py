@@ -48,6 +48,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
     unit: ClassVar[str] = "points of own importance"
     legacy_defaults: ClassVar[Mapping[str, Any]] = {"reading": "literal"}
     measure_units: ClassVar[Mapping[str, str]] = dict.fromkeys(("norm", "harmonic", "normalised_harmonic", "main"), "%")
+    forbids_telling: ClassVar[bool] = True
 
     # Initial states.
 
@@ -157,6 +158,14 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         from negolab.games.balloon import moves
 
         return moves.moves(self, seen, talk)
+
+    @override
+    def own_facts(self, seen: Seen) -> Mapping[str, float]:
+        return seen.private.importance
+
+    @override
+    def spoken(self, action: Say) -> str:
+        return self.reader.talk(action.text)
 
     @override
     def same(self, seen: Seen, decided: Say, said: Say) -> bool:

@@ -42,6 +42,7 @@ from negolab.games.bargaining.state import (
     Told,
     history,
     may_talk,
+    reservation_value,
 )
 from negolab.money import discounted, divide_half_up
 from negolab.moves import Moves
@@ -255,6 +256,10 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
     @override
     def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
         return ({"price_cents": action.cents},) if isinstance(action, Offer) else ()
+
+    @override
+    def own_facts(self, seen: Seen) -> Mapping[str, float]:
+        return {"": reservation_value(seen) / 100}
 
     @override
     def describe(self, action: Action) -> str:

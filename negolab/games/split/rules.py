@@ -35,6 +35,7 @@ from negolab.games.split.reading import (
     write_proposal,
 )
 from negolab.games.split.state import (
+    HANDS,
     Action,
     Draw,
     EndTalk,
@@ -330,6 +331,16 @@ class Split(Parameters, frozen=True, kw_only=True):
         if not isinstance(action, Proposal) or action.keep is None:
             return ()
         return ({"package": dict(zip(self.items, action.keep, strict=True))},)
+
+    @override
+    def own_facts(self, seen: Seen) -> Mapping[str, float]:
+        if seen.private.hand is not None:
+            return {hand: hand == seen.private.hand for hand in HANDS}
+        return dict(zip(self.items, seen.private.values or (), strict=False))
+
+    @override
+    def spoken(self, action: Action) -> str:
+        return action.text if isinstance(action, Message) else ""
 
     @override
     def describe(self, action: Action) -> str:

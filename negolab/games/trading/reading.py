@@ -173,6 +173,14 @@ def _lenient_list(side: str) -> Goods | None:
 _TOO_MANY = 10**MAX_DIGITS
 
 
+def without_tokens(text: str) -> str:
+    """Return the talk around the tokens of a text, on one line."""
+    return " ".join(_BRACKETED.sub(" ", text).split())
+
+
+_BRACKETED = re.compile(r"\[(?:accept|deny|offer[^\[\]]*+)\]", re.IGNORECASE)
+
+
 def refusal(code: str, reason: str) -> Invalid:
     """Return the `Invalid` of a code; only a malformed offer is of kind "format"."""
     return Invalid((code,), reason, "format" if code == "offer_format" else "rule")

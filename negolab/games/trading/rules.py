@@ -27,6 +27,7 @@ from negolab.games.trading.reading import (
     refusal,
     scan_offers,
     spoken_tokens,
+    without_tokens,
 )
 from negolab.games.trading.state import (
     GOODS,
@@ -286,6 +287,10 @@ class Trading(Parameters, frozen=True, kw_only=True):
         offered = f"offers {give} for {want}" if action.offer else ""
         replies = ("accepts" if action.accept else "", "denies" if action.deny else "", offered)
         return " and ".join(filter(None, replies)) or f"says {format_quote(action.text)}"
+
+    @override
+    def spoken(self, action: Move) -> str:
+        return without_tokens(action.text)
 
     @override
     def left_out(self, text: str, seen: Seen) -> tuple[tuple[int, int, str], ...]:

@@ -1,0 +1,251 @@
+"""What coders are given, blind, and what they answer: sheets for people, and a file of readings that only grows."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import pandas as pd
+
+from negolab._internal.files import append, read_bytes
+from negolab._internal.validation import check_name, is_json, suggest
+from negolab.analysis.columns import Column, Columns, write_csv, write_xlsx
+from negolab.analysis.rows import utterance_rows
+from negolab.analysis.table_columns import MATCH
+from negolab.analysis.tables import records
+from negolab.coding.codebook import Codebook, UnitKind
+from negolab.formats import spreadsheet
+from negolab.record import Record
+
+FOLDER, FILE = "codes", "readings.ndjson"
+
+
+class Place(NamedTuple):
+    """The place of a unit among the tables; a seat's has no turn, and a match's neither turn nor seat."""
+
+    match: str
+    cell: str | None = None
+    turn: int | None = None
+    seat: str | None = None
+
+
+class Unit(NamedTuple):
+    """What a coder is given at once: nothing here tells player, treatment, values, payoffs or what came later.
+
+    Attributes:
+        id: A hash of its place, the same in every sheet.
+        text: The words to code.
+        before: What was said before, each with whose words they are.
+    """
+
+    id: str
+    text: str
+    before: tuple[str, ...] = ()
+
+
+def units(source: Path, kind: UnitKind) -> dict[Place, Unit]:
+    """Return the units of all records of a source, in the order of its matches.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: Nobody said anything, or a record cannot be read.
+    """
+    found = {place: unit for cell, record in records(source) for place, unit in _units(record, cell, kind)}
+    if not found:
+        raise ValueError(f"{source}: nobody said anything that could be coded")
+    return found
+
+
+def _units(record: Record, cell: str | None, kind: UnitKind) -> Iterator[tuple[Place, Unit]]:
+    said = [(row["turn"], row["seat"], row["text"]) for row in utterance_rows(record)]
+    if kind == "utterance":
+        for at, (turn, seat, text) in enumerate(said):
+            yield _unit(Place(record.id, cell, turn, seat), text, _lines(said[:at], seat, "same"))
+    elif kind == "seat":
+        for seat in dict.fromkeys(seat for _, seat, _ in said):
+            yield _unit(Place(record.id, cell, None, seat), "\n".join(_lines(said, seat, "this")))
+    elif said:
+        yield _unit(Place(record.id, cell), "\n".join(_lines(said, said[0][1], "first")))
+
+
+def _unit(place: Place, text: str, before: Iterable[str] = ()) -> tuple[Place, Unit]:
+    key = msgspec.json.encode(place)
+    return place, Unit(f"u{blake2b(key, digest_size=6).hexdigest()}", text, tuple(before))
+
+
+def _lines(said: Sequence[tuple[int, str, str]], seat: str, name: str) -> list[str]:
+    """Return what was said, each with the name of its speaker: `name` for `seat`, other for the other."""
+    return [f"{name if by == seat else 'other'} speaker: {text}" for _, by, text in said]
+
+
+def drawn_order(found: Iterable[Unit], coder: str) -> list[Unit]:
+    """Return units in the order that is drawn for a coder, always the same."""
+    return sorted(found, key=lambda unit: blake2b(f"{coder}/{unit.id}".encode(), digest_size=8).digest())
+
+
+class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """What one coder answered for one unit at one time; without `codes`, that an earlier answer is taken back.
+
+    Attributes:
+        book: Name of the codebook.
+        coder: Name of the coder.
+        place: The unit's place.
+        codes: Values by code.
+        at: Time of the answer in seconds since the epoch.
+        quotes: By code, the words of the text that justify it.
+    """
+
+    book: str
+    coder: str
+    place: Place
+    codes: dict[str, int] = {}
+    at: float = msgspec.field(default_factory=time.time)
+    quotes: dict[str, str] = {}
+
+
+def readings_file(source: Path) -> Path:
+    """Return the file of a source's readings; it need not be there."""
+    return (source if source.is_dir() else source.parent) / FOLDER / FILE
+
+
+def keep(source: Path, given: Sequence[Reading]) -> None:
+    """Append readings in one write, so that those of several coders at once do not mix."""
+    if given:
+        file = readings_file(source)
+        file.parent.mkdir(exist_ok=True)
+        # A line that a kill has torn stays alone.
+        append(file, b"\n" + b"\n".join(map(msgspec.json.encode, given)) + b"\n")
+
+
+def all_readings(source: Path) -> list[Reading]:
+    """Return every reading that was ever kept, in the order of keeping; lines that a kill has torn are left out.
+
+    Raises:
+        ValueError: A line is no reading.
+    """
+    file = readings_file(source)
+    lines = read_bytes(file).split(b"\n") if file.is_file() else ()
+    return [msgspec.json.decode(line, type=Reading) for line in lines if is_json(line)]
+
+
+def counting(source: Path) -> list[Reading]:
+    """Return the last reading of each coder, codebook and unit; what was taken back is none."""
+    last = {(reading.book, reading.coder, reading.place): reading for reading in all_readings(source)}
+    return [reading for reading in last.values() if reading.codes]
+
+
+Readings = dict[str, dict[Place, Reading]]
+"""The reading that counts, by coder and place."""
+
+
+def latest(source: Path, book: str) -> Readings:
+    """Return the readings that count under a codebook."""
+    own = [reading for reading in counting(source) if reading.book == book]
+    coders = dict.fromkeys(reading.coder for reading in own)
+    return {coder: {reading.place: reading for reading in own if reading.coder == coder} for coder in coders}
+
+
+# Sheets.
+
+
+def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | None = None) -> list[str]:
+    """Read what a coder has filled in, and write what is in no sheet of theirs to a new one.
+
+    A sheet that is there is never written to. Answers are kept in the source's folder, each with its time.
+
+    Args:
+        source: Records to code: a file, or the folder of a run or a sweep.
+        name: Name of the codebook.
+        book: The codebook.
+        coder: Name of the coder.
+        sheet: The sheet, a .csv or .xlsx file (None: a CSV file in the source's folder).
+
+    Returns:
+        Sentences for the coder: what was read, and what was written.
+
+    Raises:
+        ValueError: A cell cannot be read; nothing of its sheet is kept then.
+    """
+    check_name(coder, "a coder's name")
+    found, before = units(source, book.unit), latest(source, name).get(coder, {})
+    first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
+    if first.suffix not in (".csv", ".xlsx"):
+        raise ValueError(f"{first}: a sheet is a .csv or an .xlsx file")
+    parts = first.parent.glob(f"{first.stem}-part[0-9]*{first.suffix}")
+    there = [path for path in (first, *sorted(parts)) if path.exists()]
+    read = {unit: (codes, path) for path in there for unit, codes in read_sheet(path, book)}
+    if strange := read.keys() - {unit.id for unit in found.values()}:
+        raise ValueError(f"{read[min(strange)][1]}: row {min(strange)!r:.40} is none of {source}: leave ids as written")
+    listed = {place: read[unit.id][0] for place, unit in found.items() if unit.id in read}
+    old = {place: reading.codes for place, reading in before.items()}
+    given = {place: codes for place, codes in listed.items() if codes and codes != old.get(place)}
+    keep(source, [Reading(book=name, coder=coder, place=place, codes=codes) for place, codes in given.items()])
+    done = [place for place in found if book.codes.keys() <= {**old, **given}.get(place, {}).keys()]
+    said = [f"{coder}: {len(given):,} new or changed; {len(done):,} of {len(found):,} are coded"]
+    if new := [unit for place, unit in found.items() if place not in listed and place not in done]:
+        path = first.with_stem(f"{first.stem}-part{len(there) + 1}") if there else first
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_sheet(path, drawn_order(new, coder), book)
+        said.append(f"{path} is written: fill in its {len(new):,} rows and run this command again")
+    return said
+
+
+def write_sheet(path: Path, rows: Sequence[Unit], book: Codebook) -> None:
+    """Write units to a sheet with an empty column for each code; no text in it is evaluated as a formula."""
+    frame = pd.DataFrame(
+        [{"id": unit.id, "before": "\n".join(unit.before), "text": unit.text} for unit in rows],
+        columns=["id", "before", "text", *book.codes],
+    )
+    (write_xlsx if path.suffix == ".xlsx" else write_csv)([frame], path)
+
+
+def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]]]:
+    """Yield the id and the codes of each row of a sheet; a row without any mark has no codes.
+
+    In a row with a mark, an empty cell of a yes-or-no code is a no; one of a scale is not answered.
+
+    Raises:
+        ValueError: A cell holds no value of its code, or a column is missing; names row and column.
+    """
+    if path.suffix == ".csv":
+        sheet = spreadsheet.read_sheet(path)
+    else:
+        sheet = pd.read_excel(path, dtype=str, keep_default_na=False).map(str.strip)
+        sheet.index += 2  # as rows are numbered there
+    for name in ("id", *book.codes):
+        if name not in sheet:
+            raise ValueError(f"{path}: the column {name} is missing: {suggest(name, map(str, sheet.columns))}")
+    for row, cells in zip(sheet.index, sheet.to_dict("records"), strict=True):
+        marks = {name: str(cells[name]) for name in book.codes}
+        try:
+            yield cells["id"], book.read(marks) if any(marks.values()) else {}
+        except ValueError as error:
+            raise ValueError(f"{path}: row {row}: {error}") from None
+
+
+# Codes as a table.
+
+CODES: Columns = [
+    MATCH,
+    Column("turn", "integer", "the reply that was coded, as in utterances; empty: a whole seat or match was"),
+    Column("seat", "text", "the seat that was coded: A or B; empty: a whole match was"),
+    Column("book", "text", "name of the codebook"),
+    Column("coder", "text", "who coded: a person, a model, computation or a published corpus"),
+    Column("code", "text", "name of the code"),
+    Column("value", "integer", "1: yes, 0: no, or the number on the code's scale"),
+    Column("quote", "text", "words of the text that justify it"),
+    Column("coded", "time", "when it was coded", "UTC"),
+]
+"""Columns of the table of codes, of which those that count are exported."""
+
+
+def code_rows(source: Path) -> Iterator[dict[str, Any]]:
+    """Yield the columns `CODES`, and `cell`, of each value that counts."""
+    for reading in counting(source):
+        about = {"book": reading.book, "coder": reading.coder, "coded": reading.at}
+        for code, value in reading.codes.items():
+            yield {**reading.place._asdict(), **about, "code": code, "value": value, "quote": reading.quotes.get(code)}

@@ -1,0 +1,189 @@
+"""Codebooks, blind sheets and readings: what coders get, what is read back, and that nothing is lost."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import negolab as nl
+from negolab.coding import units as coding
+from negolab.coding.codebook import Codebook, read_codebook
+from negolab.coding.units import Place, Reading, all_readings, exchange, keep, latest, units
+from tests.analysis.test_export import kept
+from tests.coding.dialogues import bargained
+from tests.support.command import negolab
+
+BOOK = """
+[codes.threat]
+definition = "Announces something bad."
+[codes.tone]
+definition = "How friendly it is."
+scale = [1, 5]
+"""
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Path:
+    """Three matches, whose players and treatment have telling names."""
+    records = [bargained(id=f"treatment-{n}", cost=4000 + n, value=6500 + n) for n in range(3)]
+    (tmp_path / "tone.toml").write_text(BOOK)
+    return kept(tmp_path / "run", *records)
+
+
+def fill(sheet: Path, **columns: str) -> pd.DataFrame:
+    """Fill in columns of a sheet, the same in each row."""
+    read = pd.read_excel if sheet.suffix == ".xlsx" else pd.read_csv
+    frame: pd.DataFrame = read(sheet, dtype=str, keep_default_na=False).assign(**columns)
+    frame.to_excel(sheet, index=False) if sheet.suffix == ".xlsx" else frame.to_csv(sheet, index=False)
+    return frame
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_sheet_is_written_filled_in_and_read_back_as_often_as_one_likes(run: Path, ending: str) -> None:
+    sheet = run.parent / f"anna.{ending}"
+    command = ("code", str(run), "--book", str(run.parent / "tone.toml"), "--coder", "anna", "--sheet", str(sheet))
+    first = negolab(*command)
+    assert first.returncode == 0 and "fill in its 9 rows" in first.stdout, first.stderr
+    assert "0 of 9 are coded" in negolab(*command).stdout
+    fill(sheet, threat="x", tone="4")
+    assert "9 new or changed; 9 of 9 are coded" in negolab(*command).stdout
+    assert "0 new or changed; 9 of 9 are coded" in negolab(*command).stdout
+    fill(sheet, threat="", tone="2")
+    assert "9 new or changed" in negolab(*command).stdout
+    assert len(all_readings(run)) == 18, "what was answered before is kept"
+    own = latest(run, "tone")["anna"]
+    assert {(reading.codes["threat"], reading.codes["tone"]) for reading in own.values()} == {(0, 2)}
+    assert all(reading.at > 0 for reading in own.values())
+
+
+def test_what_is_played_later_gets_a_sheet_of_its_own_and_no_sheet_is_written_over(run: Path) -> None:
+    name, book = read_codebook(run.parent / "tone.toml")
+    sheet = sheet_of(run, name, book)
+    text = sheet.read_bytes()
+    kept(run / "more", bargained(id="later"))
+    _, written = exchange(run, name, book, "anna")
+    assert "tone-anna-part2.csv is written: fill in its 3 rows" in written and sheet.read_bytes() == text
+    assert exchange(run, name, book, "anna") == ["anna: 0 new or changed; 0 of 12 are coded"]
+
+
+def sheet_of(run: Path, name: str, book: Codebook) -> Path:
+    """The sheet that is written for anna."""
+    exchange(run, name, book, "anna")
+    return run / "codes" / f"{name}-anna.csv"
+
+
+def everything_given(run: Path, book: Codebook) -> Iterator[str]:
+    """All that a coder is given of a run, as text."""
+    for unit in units(run, book.unit).values():
+        yield " ".join((unit.id, unit.text, *unit.before))
+    yield sheet_of(run, "tone", book).read_text()
+
+
+@pytest.mark.parametrize("kind", ["utterance", "seat", "match"])
+def test_a_coder_is_blind_to_players_treatments_values_payoffs_and_what_came_later(run: Path, kind: str) -> None:
+    (run.parent / "tone.toml").write_text(f'unit = "{kind}"\n{BOOK}')
+    _, book = read_codebook(run.parent / "tone.toml")
+    one = list(everything_given(run, book))
+    hidden = ("anna-bot", "llm:secret", "treatment", "4001", "6501", "seller", "buyer", "AGREED", "1500", "55")
+    assert not [(word, given) for given in one for word in hidden if word in re.sub(r"u[0-9a-f]{12}", "", given)]
+    # The same words of other players with other values, who end otherwise, are given alike.
+    texts = ("59\\nMESSAGE: My cost is $40.", "51\\nMESSAGE: Too much for me.", "56\\nMESSAGE: Take it or leave it.")
+    other = [
+        bargained(*(text.replace("\\n", "\n") for text in texts), id=f"treatment-{n}", cost=3000, value=9000)
+        for n in range(3)
+    ]
+    assert list(everything_given(kept(run.parent / "again" / "run", *other), book)) == one
+
+
+def test_an_utterance_comes_with_what_was_said_before_it_and_nothing_later(run: Path) -> None:
+    given = {place.turn: unit for place, unit in units(run, "utterance").items() if place.match == "treatment-0"}
+    assert given[0].before == () and given[1].before == ("other speaker: My cost is $40.",)
+    assert given[2].before == ("same speaker: My cost is $40.", "other speaker: Too much for me.")
+
+
+def test_formulas_in_what_was_said_are_text_and_ids_survive(tmp_path: Path) -> None:
+    run = kept(tmp_path / "run", bargained("60\nMESSAGE: =1+1", "50\nMESSAGE: @SUM(A1)", "accept"))
+    (tmp_path / "tone.toml").write_text(BOOK)
+    name, book = read_codebook(tmp_path / "tone.toml")
+    sheet = sheet_of(run, name, book)
+    frame = fill(sheet, tone="3")
+    assert set(frame["text"]) == {"'=1+1", "'@SUM(A1)"}
+    assert exchange(run, name, book, "anna") == ["anna: 2 new or changed; 2 of 2 are coded"]
+
+
+@pytest.mark.parametrize(
+    ("column", "cell", "said"),
+    [
+        ("tone", "9", "row 2: tone: '9' is no value: write a whole number from 1 to 5"),
+        ("threat", "maybe", "row 2: threat: 'maybe' is no value: write 1 for yes or 0 for no"),
+        ("id", "u0", "row 'u0' is none of"),
+    ],
+)
+def test_a_cell_that_cannot_be_read_is_named_and_nothing_of_the_sheet_is_kept(
+    run: Path, column: str, cell: str, said: str
+) -> None:
+    name, book = read_codebook(run.parent / "tone.toml")
+    sheet = sheet_of(run, name, book)
+    fill(sheet, **{"tone": "3", column: cell})
+    with pytest.raises(ValueError, match=re.escape(said)):
+        exchange(run, name, book, "anna")
+    assert not all_readings(run)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "codes is missing"),
+        ("[codes]", "codes: none is named: write [codes.NAME] and its definition"),
+        ("[codes.text]\ndefinition = 'x'", "text is a column of every sheet"),
+        ("[codes.a]\ndefinition = ' '", "definition is empty"),
+        ("[codes.a]\ndefinition = 'x'\nscale = [5, 1]", "is no scale: write [1, 5]"),
+        ("exclusive = true\n[codes.a]\ndefinition = 'x'\nscale = [1, 5]", "exclusive codes are yes or no"),
+        ("unit = 'word'\n[codes.a]\ndefinition = 'x'", "unit must be one of match, seat, utterance"),
+        ("[codes.a]\ndefinition = 'x'\nexample = ['y']", "unknown field `example`"),
+    ],
+)
+def test_a_mistake_in_a_codebook_is_named_in_one_line(tmp_path: Path, text: str, said: str) -> None:
+    (tmp_path / "mine.toml").write_text(text)
+    with pytest.raises(ValueError, match=re.escape(said)) as error:
+        read_codebook(tmp_path / "mine.toml")
+    assert "mine.toml" in str(error.value) and "\n" not in str(error.value)
+
+
+def test_a_new_codebook_can_be_used_at_once_and_holds_the_strategies_of_casino(tmp_path: Path) -> None:
+    assert negolab("new", "codebook", "mine", cwd=tmp_path).returncode == 0
+    name, book = read_codebook(tmp_path / "mine.toml")
+    assert name == "mine" and {"small-talk", "uv-part", "non-strategic", "threat", "promise"} <= book.codes.keys()
+
+
+def test_two_coders_at_once_and_a_kill_lose_nothing(run: Path) -> None:
+    write = (
+        "import sys; from pathlib import Path; from negolab.coding.units import Place, Reading, keep\n"
+        "for n in range(200): keep(Path(sys.argv[1]), [Reading(book='b', coder=sys.argv[2], place=Place('m', turn=n),"
+        " codes={'a': 1}, quotes={'a': 'x' * 500})])"
+    )
+    both = [subprocess.Popen([sys.executable, "-c", write, str(run), coder]) for coder in ("anna", "ben")]
+    assert [one.wait(60) for one in both] == [0, 0]
+    with coding.readings_file(run).open("ab") as file:
+        file.write(b'{"book": "b", "coder": "ce')
+    keep(run, [Reading(book="b", coder="ben", place=Place("m", turn=0), codes={})])
+    found = latest(run, "b")
+    assert len(found["anna"]) == 200 and len(found["ben"]) == 199, "a torn line loses itself alone, and undo is kept"
+
+
+def test_codes_are_exported_by_match_turn_and_seat_and_records_are_read_as_before(run: Path) -> None:
+    name, book = read_codebook(run.parent / "tone.toml")
+    fill(sheet_of(run, name, book), threat="1", tone="2")
+    exchange(run, name, book, "anna")
+    assert negolab("export", str(run), "--to", "csv").stdout.count("18 codes") == 1
+    codes, said = (pd.read_csv(run / f"{table}.csv") for table in ("codes", "utterances"))
+    joined = said.merge(codes, on=["match", "turn", "seat"])
+    assert len(joined) == len(codes) == 18 and set(joined[joined["code"] == "tone"]["value"]) == {2}
+    assert "codes,value,integer" in (run / "dictionary.csv").read_text()
+    assert len(nl.read(run)) == 3
