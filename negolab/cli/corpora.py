@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from tqdm import tqdm
 
+from negolab.cli.options import Group
 from negolab.cli.play import escape_line
 from negolab.record import Record
 from negolab.store import Store
@@ -22,13 +23,11 @@ if TYPE_CHECKING:
     from negolab.formats.clembench import LeftOut
     from negolab.formats.dealornodeal_records import CorpusFile
 
-app = typer.Typer(
-    name="import",
-    help="Published corpora and your own spreadsheets as records, to replay, check, export and measure.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = Group(
+    "import",
+    "Import published corpora or your own spreadsheet as records.",
 )
-Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder that keeps the records.")]
+Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records.")]
 MAX_NAMED = 10
 """Lines that are named; further ones are counted."""
 LEFT_OUT = "left-out.csv"
@@ -109,9 +108,9 @@ def list_some(items: Sequence[object]) -> str:
 def dealornodeal(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="data.txt, or train.txt, val.txt, test.txt.")],
     out: Out,
-    all_: Annotated[bool, typer.Option("--all", help="Also dialogues of which there is one view only.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include dialogues with only one view.")] = False,
 ) -> None:
-    """Write a record per dialogue of Deal or No Deal, and print the figures published of it."""
+    """Import Deal or No Deal dialogues and print the published statistics."""
     from negolab.formats import dealornodeal_records as corpus
 
     names = Counter(path.stem for path in files)
@@ -180,7 +179,7 @@ def casino(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="casino.json, or one of its splits.")],
     out: Out,
 ) -> None:
-    """Write a record per dialogue of CaSiNo, and print the figures published of it."""
+    """Import CaSiNo dialogues and print the published statistics."""
     from negolab.formats import casino as corpus
 
     read = [(path.name, one) for path in files for one in corpus.read_file(path)]
@@ -214,9 +213,9 @@ def _print_camps(records: list[Record], out: Path) -> None:
 def clembench(
     folders: Annotated[list[Path], typer.Argument(metavar="SOURCE...", help="Folders of results, or parts of them.")],
     out: Out,
-    scores: Annotated[bool, typer.Option("--scores", help="Also a line for each stored score, by name.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Print a line for each stored score.")] = False,
 ) -> None:
-    """Write a record per episode of clembench's hot_air_balloon, and derive its stored scores again."""
+    """Import clembench's hot_air_balloon episodes and recompute their scores."""
     from negolab.formats.clembench import count_left_out
 
     for folder in folders:
@@ -277,12 +276,12 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
 
 @app.command("csv")
 def csv_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A spreadsheet saved as CSV, in UTF-8.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Spreadsheet saved as CSV in UTF-8.")],
     out: Out,
     game: Annotated[str, typer.Option(help="agenda, bargaining or split.")],
-    map_: Annotated[Path, typer.Option("--map", metavar="MAP", help="What its columns mean: negolab new import-map.")],
+    map_: Annotated[Path, typer.Option("--map", metavar="MAP", help="Column map; see `negolab new import-map`.")],
 ) -> None:
-    """Write a record per match of your own spreadsheet, and name every row that is part of none."""
+    """Import a spreadsheet of your own and list every row left out."""
     import pandas as pd
 
     from negolab.analysis.columns import write_table

@@ -14,7 +14,7 @@ from negolab import catalog
 from negolab._internal.files import private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
-from negolab.cli.options import BaseUrls, Db, Modules, Trust, ask_to_trust, import_games, parse_seat
+from negolab.cli.options import BaseUrls, Db, Group, Modules, Trust, advanced, ask_to_trust, import_games, parse_seat
 from negolab.cli.play import RUNS, escape_line
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import format_end
@@ -26,11 +26,11 @@ from negolab.verification import Difference, find_differences
 if TYPE_CHECKING:
     from negolab.formats import RecordSource, SourceEntry
 
-app = typer.Typer(rich_markup_mode=None)
+app = Group()
 FileOrFolder = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Records: a file, the folder of a run or a sweep, published episodes.")
+    Path, typer.Argument(metavar="FILE", help="File of records, or folder of a run, a sweep or published episodes.")
 ]
-Id = Annotated[str | None, typer.Option("--id", help="One record, by its id, or the start or end of it.")]
+Id = Annotated[str | None, typer.Option("--id", help="One record, by its ID or the start or end of it.")]
 
 
 def select_records(source: RecordSource, id: str | None) -> list[Record]:
@@ -67,15 +67,18 @@ def print_left_out(source: RecordSource) -> None:
 def replay(
     file: FileOrFolder,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Only what A or B saw and said.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Show only what A or B saw and said.")] = None,
     module: Modules = None,
     trust: Trust = False,
-    browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
-    out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
+    browser: Annotated[bool, typer.Option("--browser", help="Open the records in the browser.")] = False,
+    port: Annotated[int, advanced(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
+    out: Annotated[Path, advanced(help="Folder for branches made there.")] = RUNS / "branches",
     base_urls: BaseUrls = None,
 ) -> None:
-    """Print a record as it was played; for a run of several, list them. With --browser, look through them there."""
+    """Print a match, or list the matches of a run.
+
+    With --browser, open them there.
+    """
     modules = import_games(file, module, trust)
     if browser:
         if not file.exists():
@@ -138,7 +141,7 @@ def _list(records: list[Record]) -> None:
 
 @app.command()
 def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> None:
-    """Deal and play every record again and compare the events and outcome with the stored ones.
+    """Replay every record and compare it with what is stored.
 
     Published episodes are played by the rules and compared with their files, and what the cells of a sweep ran with its
     plan.
@@ -199,19 +202,19 @@ def _place(entry: SourceEntry, text: str) -> str:
 
 @app.command()
 def export(
-    source: Annotated[Path, typer.Argument(help="A file of records, the folder of a run or a sweep, or a study file.")],
+    source: Annotated[Path, typer.Argument(help="File of records, folder of a run or sweep, or study file.")],
     to: Annotated[
         str,
-        typer.Option(help="csv, parquet, xlsx (tables, several by commas), md, html or tex (a transcript per record)."),
+        typer.Option(help="Tables: csv, parquet, xlsx, or several with commas. Transcripts: md, html or tex."),
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder to write to; default: where the records are.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write to (default: where the records are).")] = None,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Transcripts of only what A or B saw and said.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Transcripts of what A or B saw and said.")] = None,
     db: Db = None,
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
-    """Write tables for analysis, with a dictionary of their columns, or transcripts to read or print."""
+    """Write tables with a data dictionary, or transcripts."""
     import_games(source, module, trust)
     if to not in (*_STYLES, *_TABLES) and "," not in to:
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES])}")
@@ -291,13 +294,13 @@ def _safe(name: str) -> str:
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or of a sweep.")],
-    notebook: Annotated[Path | None, typer.Option(help="A notebook with the parameter `run` in its place.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file (default: report.html in the run's folder).")] = None,
-    code: Annotated[bool, typer.Option("--code", help="Show the notebook's code as well.")] = False,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or sweep.")],
+    notebook: Annotated[Path | None, typer.Option(help="Your own report notebook, with the parameter `run`.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write (default: report.html in the run's folder).")] = None,
+    code: Annotated[bool, typer.Option("--code", help="Include the notebook's code.")] = False,
     trust: Trust = False,
 ) -> None:
-    """Write the report on a run as one HTML file: what moved, by how much, and how sure that is.
+    """Write a one-page HTML report on a run.
 
     A sweep whose plan names a report notebook gets that instead.
     """

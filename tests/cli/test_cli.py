@@ -51,13 +51,33 @@ def test_games_lists_every_game_with_its_presets() -> None:
 
 def test_games_explains_each_preset_and_parameter_of_a_game() -> None:
     for name in catalog.game_names():
-        shown = negolab("games", name).stdout
+        shown = negolab("games", name, "--all").stdout
         game, notes = nl.load(name), catalog.preset_notes(catalog.game_module(name))
         assert list(notes) == list(nl.list_games()[name])
         for preset, note in notes.items():
             assert f"  {preset}: {note}\n" in shown
         for parameter, value in catalog.parameters(game).items():
             assert f"\n  {parameter} = {value!r}: " in shown
+
+
+def test_games_shows_three_presets_and_the_main_parameters_of_a_game() -> None:
+    shown = negolab("games", "bargaining").stdout
+    assert "\n  interview: " in shown and "\n  range: " not in shown
+    assert "\n  rounds = 6: " in shown and "\n  veto = " not in shown
+    assert "\n  conceder (beta, kappa, form, grid, start, reserve): Concedes at once\n" in shown
+
+
+def test_negolab_alone_names_a_command_for_each_purpose_and_the_guide() -> None:
+    ran = negolab()
+    assert ran.returncode == 0 and len(ran.stdout.splitlines()) <= 25
+    for words in ("serve", "batch bargaining", "new sweep", "new study", "new game", "guide"):
+        assert f"negolab {words}" in ran.stdout
+
+
+def test_help_lists_options_that_few_need_last() -> None:
+    shown = negolab("batch", "--help").stdout
+    needed, models, advanced = map(shown.index, ("  --swap ", "  --budget ", "  --no-cache "))
+    assert needed < models < shown.index("Advanced:") < advanced
 
 
 def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> None:
