@@ -1,4 +1,7 @@
-"""The command line `negolab`: one module per group of commands."""
+"""The command line `negolab`, with one module per group of commands.
+
+This module joins them and prints errors; start with `play.py`. `options.py` has the options they share.
+"""
 
 from __future__ import annotations
 

@@ -240,9 +240,7 @@ def batch(
     players = resolve_players(loaded, a, b)
     plan = make_plan(loaded, *players, n=n, seed=seed, swap=swap)
     if flags.configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
-        raise ValueError(
-            f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
-        )
+        raise ValueError(f"options for models need a player named {MODEL_PREFIX}MODEL")
     run = open_run(loaded, plan, out, flags.configuration, flags.options, players=players)
     if flags.estimate:
         print_estimate(run, flags)
@@ -315,7 +313,7 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
         playing = run.progress.playing
         if pressed == 1 and on_stop == "finish":
             if playing:
-                print_above_bar(f"no more games begin; {playing} at play are finished first (Ctrl-C again drops them)")
+                print_above_bar(f"stopping after {playing} running games (press Ctrl-C again to drop them)")
             run.finish()
         else:
             run.cancel()
@@ -337,7 +335,7 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
     print(f"\n{file}")
     if tally.n > now.games:
         print(
-            f"the folder holds {tally.n} games, more than --n {now.games}: the numbers above are of all",
+            f"the folder has {tally.n} games, more than --n {now.games}; the results above include all of them",
             file=sys.stderr,
         )
     end_run(run, failure)
@@ -356,15 +354,15 @@ def end_run(run: Run, failure: RunFailed | None) -> None:
         how = " or ".join(_RETRY[kind] for kind in kinds)
         print(f"play the games that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
     if now.failed and (log := run.folder / failure_log.FILE).is_file():
-        print(f"where players failed stands in {log}", file=sys.stderr)
+        print(f"failures are explained in {log}", file=sys.stderr)
     if isinstance(failure, UnusableAnswers):
         print(f"negolab: {failure}", file=sys.stderr)
         raise typer.Exit(3)
     if failure is not None:
-        print(f"{now.over} of {now.games} games are over; the same command goes on", file=sys.stderr)
+        print(f"{now.over} of {now.games} games are over; run the same command again to resume", file=sys.stderr)
         raise RuntimeError(str(failure))
     if now.over < now.games:
-        print(f"stopped after {now.over} of {now.games} games: run the same command again to go on", file=sys.stderr)
+        print(f"stopped after {now.over} of {now.games} games: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130)
     if not now.finished:
-        raise RuntimeError(f"none of {now.games} games could be finished")
+        raise RuntimeError(f"all of {now.games} games failed")

@@ -52,7 +52,7 @@ def bonus(
         if status:
             lines = file_lines(database, study.name)
         elif panel is None:
-            raise ValueError("--panel is missing: name the panel's export of its submissions, or ask for --status")
+            raise ValueError("add --panel with the panel's export of submissions, or --status")
         elif again is not None:
             lines = [f"{write_again(database, study, panel, form, again, out)}: written again, byte for byte"]
         else:
@@ -79,7 +79,7 @@ def file_lines(database: Database, study: str) -> list[str]:
 def bonus_lines(done: Settlement) -> list[str]:
     """Describe the result of a run, line by line."""
     counted = (
-        (done.earlier, "with a bonus that an earlier run wrote: left out"),
+        (done.earlier, "with a bonus that an earlier run wrote: skipped"),
         (done.nothing, "with nothing due beyond the fee"),
         (
             done.incomplete,
@@ -90,7 +90,7 @@ def bonus_lines(done: Settlement) -> list[str]:
     lines = [*done.said, *(f"{n} {what}" for n, what in counted if n)]
     lines += [f"{path}: its run broke off; it is complete now: upload it, unless you have" for path in done.resumed]
     if done.path is None:
-        return [*lines, "nobody is to be paid now: no file was written"]
+        return [*lines, "nobody is due now: no file was written"]
     return [*lines, f"{done.path}: {_describe_file(done.amounts.values(), done.currency)}, to upload at the panel"]
 
 

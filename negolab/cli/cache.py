@@ -29,7 +29,7 @@ def _user_cache() -> Iterator[Cache | None]:
 
     file = default_file()
     if file is None or not file.exists():
-        print(f"nothing is kept yet: there is no {file}" if file else "nothing is kept: NEGOLAB_CACHE is off")
+        print(f"the cache is empty: there is no {file}" if file else "the cache is off (NEGOLAB_CACHE)")
         yield None
         return
     with Cache() as cache:
@@ -69,7 +69,7 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
 
     about = manifest.read(run)
     if not about:
-        raise ValueError(f"{run} holds no run: name the folder that `negolab batch --out` was given")
+        raise ValueError(f"{run} is not the folder of a run: name the one given to `negolab batch --out`")
     plans = [manifest.read(file.parent)["plan"] for file in sorted(run.rglob(manifest.FILE))]
     games = [next(msgspec.convert(plan, Plan).pairings()) for plan in plans if "game" in plan]
     private = run / "answers.db"

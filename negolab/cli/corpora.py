@@ -46,7 +46,7 @@ def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
     try:
         with Store(out).for_single_matches() as store:
             if others := store.ids() - ids:
-                raise ValueError(f"{out} holds other records, such as {min(others)}: choose another folder")
+                raise ValueError(f"{out} has other records, such as {min(others)}: choose another folder")
             yield store
     except Exception:
         if new:
@@ -220,9 +220,9 @@ def clembench(
 
     for folder in folders:
         if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder: name a folder of results, such as results_en")
+            raise ValueError(f"{folder} is not a folder: name a folder of results, such as results_en")
         if out.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"{out} lies in {folder}, which is read: choose a folder outside")
+            raise ValueError(f"{out} is inside {folder}, which is being read: choose a folder outside")
     imported, left_out, repeated = _read_episodes(folders)
     told = count_left_out(left_out)
     if not imported:
@@ -288,7 +288,7 @@ def csv_(
     from negolab.formats.spreadsheet import import_sheet
 
     if next(out.glob("*.jsonl"), None) is not None:
-        raise ValueError(f"{out} holds records: delete it, or choose another folder")
+        raise ValueError(f"{out} already has records: delete it, or choose another folder")
     records, left_out, unused = import_sheet(file, map_, game)
     rows_by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, reason in left_out.items():
@@ -300,7 +300,7 @@ def csv_(
         ]
     )
     if not records:
-        raise ValueError(f"no match of {file} could be imported by {map_}: the rows and reasons stand above")
+        raise ValueError(f"no match of {file} could be imported with {map_}: see the rows and reasons above")
     found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}
     import_records(found, out, "match")
     table = [(number, *reason) for number, reason in left_out.items()]

@@ -90,7 +90,7 @@ def write_examples(text: str, folder: Path) -> None:
     }
     for path, content in contents.items():
         if path.exists() and path.read_text("utf-8") != content:
-            raise ValueError(f"{path} exists and is another file: move it away first")
+            raise ValueError(f"{path} already exists with other content: move it elsewhere first")
     for path, content in contents.items():
         path.write_text(content, "utf-8")
         typer.echo(f"wrote {path}")

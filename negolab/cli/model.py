@@ -44,7 +44,7 @@ def serve(
             code = local.process.wait()
     except KeyboardInterrupt:
         return
-    raise RuntimeError(f"the model's server ended by itself (exit code {code})")
+    raise RuntimeError(f"the model's server exited (code {code})")
 
 
 def _print_address(local: LocalModel) -> None:

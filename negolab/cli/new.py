@@ -15,7 +15,7 @@ app = Group("new", "Write a small working example to change, with a test.")
 Name = Annotated[str, typer.Argument(help="Name of the new file or folder, in the current folder.")]
 
 NEXT = {
-    "game": "negolab watch {name}.py         plays a match; negolab guide own-game goes on from there",
+    "game": "negolab watch {name}.py         plays a match; negolab guide own-game tells the rest",
     "player": "negolab batch bargaining --a {name}.py:{name} --b linear --out data/runs/{name}    plays 100 matches",
     "scenario": (
         "negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes\n"

@@ -174,7 +174,7 @@ def ask_to_trust(source: CodeSource, why: str, trust: bool) -> None:
     if user_code.is_trusted(source):
         return
     if not trust and not sys.stdin.isatty():
-        raise ValueError(f"{why}: to run it, give --trust")
+        raise ValueError(f"{why}: to run it, add --trust")
     if not trust and not typer.confirm(f"{why}. Run it?", err=True):
         raise ValueError(f"{source.reference} was not run")
     user_code.trust(source)

@@ -59,7 +59,7 @@ def plan(
         print(numbers + _cost_text(rows, matches))
     print("A pilot this small may mislead: with 80% confidence the draws to be safe suffice.")
     if repeats == 1:
-        print("The pilot plays each draw once, so that it cannot tell what repeats of a draw would bring.")
+        print("The pilot plays each draw once, so it cannot estimate the effect of repeats.")
 
 
 def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.DataFrame, list[str]]:

@@ -156,7 +156,7 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         print(play.escape_line(f"{_count(count)}: {cause}; first: {first}"))
     if others := _other_values(run) if source.kind == "sweep" else []:
         more = f"; and {len(others) - 3:,} more" if len(others) > 3 else ""
-        raise ValueError(f"cells that ran something else than the plan says: {'; '.join(others[:3])}{more}")
+        raise ValueError(f"cells that ran with other values than the plan's: {'; '.join(others[:3])}{more}")
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {_count(n)}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
@@ -186,7 +186,7 @@ def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]
         if ":" in (game := entry.record.header.game):
             catalog.imported_class(game)  # refuses a game whose module was not named
         key = (entry.cell, entry.record.id)
-        repeated = [Difference("the id stands there twice", "")] if key in ids else []
+        repeated = [Difference("the id appears twice", "")] if key in ids else []
         ids.add(key)
         for cause, text in [*repeated, *find_differences(entry.record), *entry.differences]:
             count, first = causes.get(cause, (0, _place(entry, text)))
@@ -220,7 +220,7 @@ def export(
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES])}")
     view = None if seat is None else parse_seat(seat)
     if view is not None and to not in _STYLES:
-        raise ValueError(f"--seat {view}: a table holds both seats; choose --to {', '.join(_STYLES)}")
+        raise ValueError(f"--seat {view}: tables contain both seats; choose --to {', '.join(_STYLES)}")
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
             raise ValueError(f"{source}: of a study there are tables of all matches: choose --to csv or --to parquet")
@@ -282,7 +282,7 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
         text = transcript.export(record.seen_by(seat) if seat else record, _STYLES[to])
         begin = text.partition("\n- ")[0][:_SAME]
         if paths[-1].is_file() and not paths[-1].read_text("utf-8", "replace").startswith(begin):
-            raise ValueError(f"{paths[-1]}: is there already and is no transcript: choose another folder with --out")
+            raise ValueError(f"{paths[-1]}: already exists and is not a transcript: choose another folder with --out")
         with replacing(paths[-1]) as draft:
             draft.write_text(text, "utf-8")
     return paths

@@ -224,7 +224,7 @@ def _link_writer(out: Path | None) -> Iterator[Callable[[list[tuple[int, str]]],
     try:
         number = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ValueError(f"{out} is there already and was left alone: choose another file with --out") from None
+        raise ValueError(f"{out} already exists and was not changed: choose another file with --out") from None
     except OSError as error:
         raise ValueError(f"{out}: cannot be written: {error.strerror}") from None
     try:
@@ -251,7 +251,7 @@ def status(
             try:
                 print_status(database, study, again=True)
             except sa.exc.DBAPIError as error:
-                print(f"the database is away ({describe_error(error)}); it is asked again", file=sys.stderr)
+                print(f"the database is away ({describe_error(error)}); retrying", file=sys.stderr)
 
 
 @app.command()
@@ -318,7 +318,7 @@ def _is_there(place: str) -> bool:
 @contextmanager
 def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Database]:
     """Open the database of a study; `ValueError` if it does not exist or does not know the study."""
-    none = ValueError(f"{file}: nobody was invited yet; `negolab study links {file} -n 20` makes 20 links")
+    none = ValueError(f"{file}: no links yet; `negolab study links {file} -n 20` makes 20 links")
     if not _is_there(_database_address(file, db)):
         raise none
     with closing(Database(_database_address(file, db))) as database:
@@ -328,7 +328,7 @@ def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Da
         try:
             yield database
         except sa.exc.DBAPIError as error:
-            raise ValueError(f"{database}: cannot be used just now: {describe_error(error)}") from None
+            raise ValueError(f"{database}: cannot be used at the moment: {describe_error(error)}") from None
 
 
 def check_servable(file: Path, db: str | None) -> None:
@@ -355,6 +355,6 @@ def check_study_name(database: Database, study: Study, file: Path, db: str | Non
         # A URL is not printed, since it can hold a password.
         where = f" --db {db}" if db is not None and "://" not in db else ""
         raise ValueError(
-            f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{stored[-1]}" '
-            f"into the file to go on with that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
+            f'{file}: the study is called {study.name!r}, but the database has {listed}: write name = "{stored[-1]}" '
+            f"in the file to continue that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
         )

@@ -123,7 +123,7 @@ def _many(count: int, thing: str) -> str:
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:
     if each.low != each.low:
         return f" (n = {each.n:,}: no interval)"
-    return f" (95 % interval [{each.low:{digits}}, {each.high:{digits}}]{unit}, n = {each.n:,})"
+    return f" (95% interval [{each.low:{digits}}, {each.high:{digits}}]{unit}, n = {each.n:,})"
 
 
 def _lasting(seconds: float) -> str:
@@ -171,13 +171,13 @@ def run(
             end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, watch=advance)
     except KeyboardInterrupt:
         over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
-        print(f"stopped after {over:,} of {cells:,} cells: run the same command again to go on", file=sys.stderr)
+        print(f"stopped after {over:,} of {cells:,} cells: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
     print(escape_line(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}"))
     broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
         counts = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
-        raise RuntimeError(f"{counts}: see {folder / 'attempts'}; --retry {','.join(broken)} runs them again")
+        raise RuntimeError(f"{counts}: see {folder / 'attempts'}; run them again with --retry {','.join(broken)}")
 
 
 def _advance(bar: tqdm[Never], now: SweepProgress) -> None:

@@ -64,11 +64,11 @@ def try_(
     Only --out and --pictures keep anything.
     """
     if not models and (base_urls or budget is not None or prices):
-        raise ValueError("--base-url, --budget and --price are for the models: say --models, too")
+        raise ValueError("--base-url, --budget and --price need --models")
     if pictures is not None and browsers is None:
-        raise ValueError("--pictures are of browsers: say --browser 2, too")
+        raise ValueError("--pictures needs browsers: add --browser 2")
     if out is not None and browsers is not None and n is None:
-        raise ValueError(f"--out is for the bots' data: say -n {BOTS}, too")
+        raise ValueError(f"--out keeps the bots' data: add -n {BOTS}")
     study, wrong = read_study(file), False
     known = _models(study, base_urls or (), budget, prices or ()) if models else None
     program = None
@@ -150,7 +150,7 @@ def found_lines(found: Findings) -> list[str]:
             ("page", "came", "went on", "median s", "longest s"),
             [(p.name, str(p.came), str(p.passed), f"{p.median:.0f}", f"{p.longest:.0f}") for p in found.pages],
         ),
-        "times are those of bots who read 4 words a second; waits for others are included",
+        "times are for bots that read 4 words a second, including waits for others",
         "",
         *cell_lines(found.status.cells, currency),
         "",

@@ -106,7 +106,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
         (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
         (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),
-        (["export", "nowhere", "--to", "csv", "--seat", "A"], "a table holds both seats; choose --to md, html, tex"),
+        (["export", "nowhere", "--to", "csv", "--seat", "A"], "tables contain both seats; choose --to md, html, tex"),
         (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
         (["watch", "trading", "--out", __file__], "is a file"),
@@ -259,7 +259,7 @@ def test_a_study_is_added_to_a_database_of_others_only_when_that_is_said(tmp_pat
     (tmp_path / "other.toml").write_text(BASE)
     for command in (["links", "other.toml", "-n", "1"], ["status", "other.toml"], ["export", "other.toml"]):
         ran = negolab("study", *command, "--db", "prices.db", cwd=tmp_path)
-        assert ran.returncode == 2 and "the database holds prices" in ran.stderr and ran.stderr.count("\n") == 1
+        assert ran.returncode == 2 and "the database has prices" in ran.stderr and ran.stderr.count("\n") == 1
     ran = negolab("study", "links", "other.toml", "-n", "1", "--db", "prices.db", "--new", cwd=tmp_path)
     assert ran.returncode == 0 and ran.stdout.count("/join/") == 1
 
@@ -289,7 +289,7 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     assert "[" in ran.stdout and "n = 30" in ran.stdout
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
     other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
-    assert "holds another run" in other.stderr
+    assert "has another run" in other.stderr
 
 
 def _remove(folder: Path) -> None:

@@ -42,7 +42,7 @@ def test_a_deal_worth_as_much_as_none_is_neither_gain_nor_loss() -> None:
 def test_a_gain_shows_its_share() -> None:
     won = end("55.00", "B")
     assert "nl-deal" in won and "nl-worse" not in won and "than without" not in won
-    assert "25 %" in won
+    assert "25%" in won
 
 
 def test_without_a_deal_their_best_offer_is_told() -> None:

@@ -1,4 +1,4 @@
-"""A seller and a buyer alternate price offers until one is accepted or the rounds are over.
+"""A seller and a buyer alternate price offers until one is accepted or the rounds end.
 
 The seller has seat A, the buyer seat B. The presets are the designs of published experiments and our own, as changes
 of the default `exact`, in cents. The treatments with complete information and the cells of `interview` follow the

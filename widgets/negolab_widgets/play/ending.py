@@ -108,7 +108,7 @@ def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
     together = "Earned together" if game.has_paid_rounds else "Gained together over no deal"
     told = [(f"{together}, of what was possible", both)]
     if share is not None and 0 <= share <= 1:
-        told.append(("Your share of it", f"{format_number(100 * share, 0)} %"))
+        told.append(("Your share of it", f"{format_number(100 * share, 0)}%"))
     return told
 
 

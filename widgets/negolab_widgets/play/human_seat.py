@@ -39,7 +39,7 @@ class LocalSeat:
 
 
 class HumanSeat(SeatWidget):
-    """A person's seat at a match in this process.
+    """A person's seat in a match in this process.
 
     Args:
         match: The match.
