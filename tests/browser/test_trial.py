@@ -168,7 +168,7 @@ def test_faults_of_the_page_itself_are_found(tmp_path: Path, monkeypatch: Any) -
         visit = browsers.BrowserVisit(2, study, database, id, f"http://127.0.0.1:{port}/")
         asyncio.run(browsers.visit_all([visit], program, patience=2.0))
     found = "\n".join(visit.faults)
-    for fault in ("wider than the window", "on the console", "thrown", "failed with 404", "did not go on for 2 s"):
+    for fault in ("wider than the window", "on the console", "thrown", "failed with 404", "did not continue for 2 s"):
         assert "browser 2 (360 px) at " in found and fault in found, found
 
 
