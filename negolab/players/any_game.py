@@ -23,7 +23,7 @@ class RandomLegal(Scripted):
 
 
 class FirstOption(Scripted):
-    """Does the first thing it may: always takes the first of the game's `options`, a fixed point to compare with."""
+    """Takes its first option: the first of the game's `options`, as a fixed baseline."""
 
     deterministic = True
 
