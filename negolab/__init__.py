@@ -55,7 +55,7 @@ __all__ = [
 
 
 def explore(game: str | Game[Any, Any, Any]) -> Any:
-    """Show a game's card at full size, with sliders over its main parameters that redraw its figure.
+    """Show a game's card at full size, with sliders that redraw its figure.
 
     Args:
         game: A game, or the name of one with its default preset.

@@ -51,7 +51,7 @@ def _installed() -> dict[str, str]:
 
 
 def list_games() -> dict[str, tuple[str, ...]]:
-    """List the games that can be loaded by a name, with their presets.
+    """List the games by name, with their presets.
 
     Returns:
         Names of presets by name of the game, the default preset first: negolab's own games, those of packages with
@@ -289,7 +289,7 @@ def _game_classes(module: ModuleType) -> list[type[AnyGame]]:
 
 
 def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **params: Any) -> AnyGame:
-    """Load a game with a preset and changes of single parameters.
+    """Load a game with a preset and changed parameters.
 
     Args:
         game: The name or alias of an installed game, a dotted module path, the path of a `.py` file or of a package's
@@ -321,7 +321,7 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
     module = game_module(game)
     known = presets(module)
     if "preset" in params or "game" in params:
-        raise ValueError("preset and game are no parameters")
+        raise ValueError("preset and game are not parameters")
     if params.get("scenario") is not None:
         if preset is not None:
             raise ValueError("a preset and a scenario are each a whole set of parameters: give one of them")
@@ -485,7 +485,7 @@ def decode_observation(cls: type[AnyGame], plain: dict[str, Any]) -> Observation
         shown = msgspec.convert(plain["public"], type=public)
         own = msgspec.convert(plain["private"], type=get_args(private)[1])
     except msgspec.ValidationError as error:
-        raise ValueError(f"what is seen does not fit {cls.__name__}: {error}") from None
+        raise ValueError(f"the observation does not fit {cls.__name__}: {error}") from None
     return Observation(plain["seat"], freeze(shown), freeze(own))
 
 
@@ -496,7 +496,7 @@ def decode_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
     except msgspec.ValidationError as error:
         raise ValueError(f"the start does not fit {cls.__name__}: {error}") from None
     if set(state.private) != {"A", "B"}:
-        raise ValueError(f"the start must hold what A and B know, not {sorted(state.private)}")
+        raise ValueError(f"the start must contain the private parts of A and B, not {sorted(state.private)}")
     private = {seat: freeze(own) for seat, own in state.private.items()}
     return State(freeze(state.public), private, None if cls.Hidden is NoneType else state.hidden)
 

@@ -141,9 +141,9 @@ def format_estimate(amount: float, unit: str) -> str:
 
 
 def format_interval(low: float, high: float, digits: int = 5) -> str:
-    """Write a 95 % interval as the end of a sentence; "" where it is not known (NaN)."""
+    """Write a 95% interval as the end of a sentence; "" where it is not known (NaN)."""
     known = low == low
-    return f", 95 % interval {format_significant(low, digits)} to {format_significant(high, digits)}" if known else ""
+    return f", 95% interval {format_significant(low, digits)} to {format_significant(high, digits)}" if known else ""
 
 
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")

@@ -85,7 +85,7 @@ class State(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
 
 
 class Observation(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
-    """Everything that one seat may see; the only part of a state that a player is ever given.
+    """Everything that one seat may see, and the only part of a state that players receive.
 
     Args:
         seat: The seat that sees it.
@@ -184,7 +184,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
 
 
 def observe(state: State[Public, Private], seat: Seat) -> Observation[Public, Private]:
-    """Return what `seat` may see of `state`. Games cannot override this, so none can show more.
+    """Return what `seat` may see of `state`; games cannot override it.
 
     Args:
         state: The full state of a match.

@@ -214,9 +214,7 @@ class Ledger:
             try:
                 self._count(_decode(line))
             except (msgspec.DecodeError, RecursionError) as error:
-                raise ValueError(
-                    f"{file}, line {number}: does not say what was spent ({error}): move it away"
-                ) from None
+                raise ValueError(f"{file}, line {number}: has no readable costs ({error}): move it elsewhere") from None
         return whole
 
     def _write(self, line: Line) -> None:

@@ -64,7 +64,7 @@ _BOTH_STEPPED = Stepped(SEATS)
 
 
 class Match:
-    """One match of a game: which seats are asked, and what their replies do.
+    """One match of a game: asks seats for replies and records the events.
 
     Args:
         game: The game with its parameters.
@@ -215,7 +215,7 @@ class Match:
         try:
             reply = Reply(replace_surrogates(self.game.say(action)))
         except (AttributeError, TypeError) as error:
-            raise ValueError(f"{_shown(action)} is no action of {type(self.game).__name__}: {error}") from None
+            raise ValueError(f"{_shown(action)} is not an action of {type(self.game).__name__}: {error}") from None
         read = self._read(seat, reply)
         if read != action:
             why = read.reason if isinstance(read, Invalid) else f"its words are read as {read!r:.200}"
@@ -265,7 +265,7 @@ class Match:
             ValueError: `reason` is empty.
         """
         if not (reason and type(reason) is str):
-            raise ValueError(f"say in words why the match is stopped, not {reason!r}")
+            raise ValueError(f"the reason must be text, not {reason!r}")
         if self.ended is not None:
             return []
         mark = len(self.events)

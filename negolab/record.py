@@ -47,7 +47,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Record(msgspec.Struct, frozen=True):
-    """Header and events of one match; everything else is derived from them.
+    """The header and events of one match, from which everything else is derived.
 
     Args:
         header: The game, its parameters, the seed and the players.
@@ -319,7 +319,7 @@ _replayed = kept_for_last(_Replay)
 
 
 def states(record: Record) -> Iterator[State[Any, Any]]:
-    """Replay a record.
+    """Replay a record and yield its states.
 
     Args:
         record: The record of a match.

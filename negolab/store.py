@@ -73,7 +73,7 @@ def _leads_out(file: Path, folder: Path) -> bool:
     """Return True for a link to a file outside, which whoever made the folder may want to see in an export."""
     leads_out = file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
     if leads_out:
-        warnings.warn(f"{file} leads out of {folder} and was left out: name it to read it", stacklevel=3)
+        warnings.warn(f"{file} leads out of {folder} and was skipped: name it to read it", stacklevel=3)
     return leads_out
 
 
@@ -178,7 +178,7 @@ class Store:
         try:
             self._lock.acquire()
         except filelock.Timeout:
-            raise ValueError(f"{self.folder} is in use: another process writes to it") from None
+            raise ValueError(f"{self.folder} is in use by another process") from None
         try:
             repair_last_line(self.file)
             self._out = open_for_append(self.file)
@@ -280,16 +280,16 @@ class Store:
         if old := manifest.read(self.folder):
             if differ := manifest.differences(old, new):
                 raise ValueError(
-                    f"{self.folder} holds another run, which differs in {', '.join(differ)}: choose another folder"
+                    f"{self.folder} has another run, which differs in {', '.join(differ)}: choose another folder"
                 )
             if not changed and (files := manifest.changed_code(old, new)):
                 raise ValueError(
                     f"{' and '.join(files)} has changed since games of {self.folder} were played: choose another "
-                    "folder, or go on with the file as it is now with --trust"
+                    "folder, or continue with the new version with --trust"
                 )
             new["plan"]["n"] = max(new["plan"]["n"], old["plan"].get("n", 0))
         elif self.file.stat().st_size:
-            raise ValueError(f"{self.folder} holds games without a manifest: choose another folder")
+            raise ValueError(f"{self.folder} has games without a manifest: choose another folder")
         manifest.write(self.folder, new)
 
     def note_game(self, game: AnyGame, *, changed: bool = False) -> None:
@@ -310,7 +310,7 @@ class Store:
         if not changed and known.get(name, source) != source:
             raise ValueError(
                 f"{user_code.describe_change(known[name], source)} has changed since games of {self.folder} were "
-                "played: choose another folder, or go on with the file as it is now with --trust"
+                "played: choose another folder, or continue with the new version with --trust"
             )
         if known.get(name) != source:
             user_code.write(self.folder, {**known, name: source})
@@ -327,7 +327,7 @@ class Store:
         """Return the store for matches outside a plan; `ValueError` if the folder holds a run."""
         if (self.folder / manifest.FILE).exists():
             self.close()
-            raise ValueError(f"{self.folder} holds a batch: keep single matches in another folder")
+            raise ValueError(f"{self.folder} has a batch: keep single matches in another folder")
         return self
 
     def close(self) -> None:

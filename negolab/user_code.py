@@ -324,7 +324,7 @@ def read_modules(modules: Iterable[str], home: Path, known: Mapping[str, bytes] 
         )
         files |= found
         if sum(map(len, files.values())) > MAX_BYTES:
-            raise ValueError(f"{home / top} and what it imports hold more than {MAX_BYTES >> 20} MiB: no code does")
+            raise ValueError(f"{home / top} and its imports exceed {MAX_BYTES >> 20} MiB, the limit for code")
         if not str(home).startswith((*_INSTALLED, *_LIBRARY)):
             imported = (name.partition(".")[0] for name in imported_modules(found.values()))
             pending += [name for name in imported if name not in sys.stdlib_module_names]
@@ -337,7 +337,7 @@ def _read_module(home: Path, top: str) -> dict[str, bytes]:
     is_single = single.is_file() and not (home / top / "__init__.py").is_file()
     for count, file in enumerate([single] if is_single else (home / top).rglob("*")):
         if count > MAX_FILES:
-            raise ValueError(f"{home / top} holds more than {MAX_FILES:,} files: no package does")
+            raise ValueError(f"{home / top} has more than {MAX_FILES:,} files, the limit for a package")
         if file.suffix == ".py" and (is_single or file.stem.isidentifier()):
             files[file.relative_to(home).as_posix()] = read_file(file)
     return files
@@ -346,7 +346,7 @@ def _read_module(home: Path, top: str) -> dict[str, bytes]:
 def read_file(file: Path) -> bytes:
     """Read a file of code; ValueError for a pipe, a device, or more than a hash covers."""
     if not file.is_file() or len(data := read_bytes(file)) > MAX_BYTES:
-        raise ValueError(f"{file} is no code: that is a regular file of at most {MAX_BYTES >> 20} MiB")
+        raise ValueError(f"{file} is not code: code is a regular file of at most {MAX_BYTES >> 20} MiB")
     return data
 
 
@@ -417,9 +417,9 @@ def read(folder: Path) -> dict[str, CodeSource]:
     try:
         sources = msgspec.json.decode(read_file(file), type=dict[str, CodeSource])
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{file} does not say where games came from: {error}") from None
+        raise ValueError(f"{file} cannot be read: {error}") from None
     if not all(text.isprintable() for each in sources.values() for text in (each.reference, *each.files)):
-        raise ValueError(f"{file} does not say where games came from: a name in it holds a control character")
+        raise ValueError(f"{file} cannot be read: a name in it contains a control character")
     return sources
 
 

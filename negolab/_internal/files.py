@@ -33,7 +33,7 @@ def read_text(path: Path) -> str:
         return io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=None).read()
     except UnicodeDecodeError as error:
         line = 1 + error.object.count(b"\n", 0, error.start)
-        raise ValueError(f"{path}: line {line}: is no text in UTF-8: save the file in this encoding") from None
+        raise ValueError(f"{path}: line {line}: not UTF-8 text: save the file in this encoding") from None
     except IsADirectoryError:
         raise ValueError(f"{path}: is a folder: name a file") from None
     except OSError as error:

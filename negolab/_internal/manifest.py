@@ -22,9 +22,9 @@ def read(folder: Path) -> dict[str, Any]:
     try:
         manifest = msgspec.json.decode(read_bytes(path), type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{path} is no manifest of a run ({error}): choose another folder") from None
+        raise ValueError(f"{path} is not the manifest of a run ({error}): choose another folder") from None
     if not all(isinstance(manifest.get(part), dict) for part in ("plan", "players")):
-        raise ValueError(f"{path} is no manifest of a run (it names no plan): choose another folder")
+        raise ValueError(f"{path} is not the manifest of a run (it names no plan): choose another folder")
     return manifest
 
 

@@ -215,7 +215,7 @@ def check_distinct(values: Sequence[str], what: str) -> None:
     """Raise `ValueError` if `values` holds a duplicate."""
     for i, value in enumerate(values):
         if value in values[:i]:
-            raise ValueError(f"{what} {value!r} stands there twice: each must be of its own")
+            raise ValueError(f"{what} {value!r} appears twice: values must be unique")
 
 
 # Single values.
@@ -322,13 +322,13 @@ _REMEDIES = {
     "Unterminated string": 'a quote is not closed: a text ends with the quote that it begins with, "..."',
     "Illegal character '\\n'": "a quote is not closed: a text ends on its line, with the quote that it begins with",
     "Expected \"'": "a quote is not closed: a text ends with the quote that it begins with",
-    "Invalid value": 'a text stands in quotes, "...", and true, false and numbers without',
+    "Invalid value": 'write text in quotes, "...", and true, false and numbers without',
     "Cannot overwrite a value": "this name is given a second time: give it once",
     "Cannot declare": "this table is there already: write it once",
-    "Unclosed array": "a list ends with ], its items are parted by commas, and each text stands in quotes",
+    "Unclosed array": "a list ends with ], with commas between its items and quotes around text",
     "Expected '=' after a key": "write name = value; a comment begins with #",
     "Invalid statement": "write name = value; a comment begins with #",
-    "Expected newline": 'one value ends a line; a text stands in quotes, "...", and a list in brackets, [...]',
+    "Expected newline": 'a line has one value: text in quotes, "...", or a list in brackets, [...]',
     "Unescaped '\\'": "write two of them for one, or put the text between single quotes",
 }
 
@@ -356,7 +356,7 @@ def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str,
     for key, value in table.items():
         if key not in known:
             if where and key in top:
-                raise ValueError(f"{where}{key!r} stands too low: move it above the first line in brackets")
+                raise ValueError(f"{where}{key!r} is below a line in brackets: move it above the first one")
             raise ValueError(f"{where}unknown key {key!r}: {suggest(key, known)}")
         kind = without_none(known[key])
         if (item := _item_type(kind)) is not None:

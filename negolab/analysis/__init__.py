@@ -1,1 +1,4 @@
-"""Tables, measures, estimates and statistics of recorded matches."""
+"""Tables, measures, estimates and statistics of recorded matches.
+
+Start with `tables.py` (records as frames) and `measures.py`; `stats.py` has the intervals, `export.py` writes files.
+"""

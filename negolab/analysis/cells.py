@@ -37,7 +37,7 @@ def newest_statuses(path: Path) -> dict[str, CellStatus]:
         ValueError: The folder is not a sweep's, or a status file cannot be read.
     """
     if not status.is_sweep(path) and "cells" not in manifest.read(path):
-        raise ValueError(f"{path} is no folder of a sweep: it has neither cells nor attempts")
+        raise ValueError(f"{path} is not the folder of a sweep: it has no cells or attempts")
     return dict(sorted({**status.read_unsuccessful(path), **status.read_done(path)}.items()))
 
 
@@ -81,7 +81,7 @@ def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, d
         ValueError: The frame has no column `cell`.
     """
     if "cell" not in data:
-        raise ValueError("only a frame of a sweep has cells: this one has no column `cell`")
+        raise ValueError("this frame has no column `cell`: pass the frame of a sweep")
     names = _parameters(params, map(str, data))
     columns = {
         column: data["cell"].map({cell: column_value(own.get(name)) for cell, own in params.items()})

@@ -239,7 +239,7 @@ def write_xlsx(frames: Iterable[pd.DataFrame], path: Path) -> None:
         if at == 0:
             sheet.append(list(safe.columns))
         if (rows := rows + len(safe)) >= SHEET_ROWS:
-            raise ValueError(f"{path.name}: a sheet holds {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
+            raise ValueError(f"{path.name}: a sheet has room for {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
         for row in safe.itertuples(index=False):
             sheet.append([_cell(value) for value in row])
     with replacing(path) as draft:

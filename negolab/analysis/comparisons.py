@@ -23,7 +23,7 @@ class NotSharedError(ValueError):
 EACH_OTHER = "each other"
 """The opponent of two players in their matches against one another."""
 NUMBERS = ("value", "low", "high", "n", "p")
-"""Columns of a comparison: the mean difference with its 95 % interval, the number of draws, and p of no difference."""
+"""Columns of a comparison: the mean difference with its 95% interval, the number of draws, and p of no difference."""
 
 
 class Contrast(NamedTuple):
@@ -133,7 +133,7 @@ def _check_balance(found: pd.DataFrame, side: str, one: str, two: str, columns: 
         if missing and columns:
             lacks = ", ".join(f"{c} {v}" for c, v in zip(columns, sorted(missing, key=str)[0], strict=True))
             raise ValueError(
-                f"{name} has no match with {lacks}, which the other side has: leave it out of the rows to compare"
+                f"{name} has no match with {lacks}, which the other side has: remove it from the rows to compare"
             )
 
 
@@ -179,7 +179,7 @@ def behind_best(
     """Compare the best player with each other one, corrected for the choice of the best.
 
     The best is the one with the largest mean of its own contrasts, so that it is chosen by the numbers that are tested.
-    p is corrected for all pairs (Holm 1979): where all are alike, at most 5 % of studies find anyone behind.
+    p is corrected for all pairs (Holm 1979): where all are alike, at most 5% of studies find anyone behind.
 
     Args:
         rows: As of `contrast`.

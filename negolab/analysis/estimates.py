@@ -204,7 +204,7 @@ def check_exact(
 ) -> pd.DataFrame:
     """Compare the mean of each measure in each group with its exact expected value.
 
-    All intervals hold simultaneously at the 95 % level (Bonferroni), together with those of `others`.
+    All intervals hold simultaneously at the 95% level (Bonferroni), together with those of `others`.
 
     Args:
         frame: A row per independent match.

@@ -41,7 +41,7 @@ _CAUSES = {
     "empty": "empty answers",
     "thoughts": "answers with reasoning and no text",
     "called": "calls of tools instead of answers",
-    "unfinished": "answers that ended for a reason that is not known",
+    "unfinished": "answers that ended for an unknown reason",
     "bad_json": "answers that are not a JSON object",
     "bad_field": "JSON that does not fit the form",
     "late": "late replies",

@@ -43,7 +43,7 @@ MEANINGS = {
     "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",
     "nash_distance": "distance of both payoffs to the Nash bargaining solution of the start",
     "kalai_smorodinsky_distance": "distance of both payoffs to the Kalai-Smorodinsky solution of the start",
-    "turns_to_deal": "accepted replies of both to a deal; empty: there was none",
+    "turns_to_deal": "accepted replies of both seats before the deal; empty: no deal",
     "seconds_to_deal": "seconds from the first question to the last answer of a deal",
     "loss_no_deal": "possible surplus that was lost because there was no deal",
     "loss_bad_deal": "possible surplus that the agreed deal left, and what it harmed",
@@ -53,7 +53,7 @@ MEANINGS = {
     "irrational_deals": "1: the agreed deal, or all trades together, left the seat with less than no deal would",
     "irrational_offers": "proposals of the seat that would have left it with less than no deal",
     "first_mover": "true: the seat made the first proposal; empty: both move at once",
-    "first_offer_payoff": "what the seat's first proposal would have brought it by itself",
+    "first_offer_payoff": "payoff of the seat's first proposal by itself",
     "first_offer_share": "gain of the seat's first proposal as a part of the most that the zone of agreement holds for "
     "it: 0 = as no deal, 1 = all, above 1 = beyond the zone",
     "concession": "mean amount by which the seat lowered its claim from one proposal to the next, all worth what they "

@@ -129,7 +129,7 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
         joint_unit: Unit of the joint surplus; default: `unit`.
 
     Returns:
-        A row per setting, player, opponent and measure, with `unit`, `value`, 95 % interval `low`, `high`, `n` games
+        A row per setting, player, opponent and measure, with `unit`, `value`, 95% interval `low`, `high`, `n` games
         and what else `stats.Estimate` has. Games that a run stopped are counted, and are in no share and no mean.
         An unknown value is NaN with n = 0. Where a rule made moves in some games (`fallbacks`), their share and that of
         games they decided come first, and each outcome is given once more for the games without such moves; a player

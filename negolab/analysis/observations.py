@@ -246,4 +246,4 @@ def sample_text(estimate: Estimate) -> str:
 
 def format_share(share: float) -> str:
     """Format a share in percent."""
-    return f"{100 * share:.2g} %"
+    return f"{100 * share:.2g}%"

@@ -30,7 +30,7 @@ class Plan(NamedTuple):
         s_between: Part of `s` between draws; None if the pilot has no repeats.
         s_within: Part of it within a draw, for one repeat.
         pilot_draws: Draws of the pilot, 0 without one.
-        draws_upper: Draws that suffice with a confidence of 80 %, as the pilot's own variance is an estimate.
+        draws_upper: Draws that suffice with a confidence of 80%, as the pilot's own variance is an estimate.
     """
 
     s: float
@@ -47,7 +47,7 @@ def plan(effect: float, power: float, s_between: float, s_within: float = 0.0, r
 
     Args:
         effect: The difference to find, in the outcome's unit.
-        power: The probability to find it at the 5 % level, from 0 to 1.
+        power: The probability to find it at the 5% level, from 0 to 1.
         s_between: Standard deviation of a difference between draws.
         s_within: Standard deviation of a difference within a draw, for one repeat.
         repeats: Matches of each side on each draw.
@@ -80,7 +80,7 @@ def plan_from_pilot(
         two: The side that it is compared with.
         column: The outcome.
         effect: The difference to find, in the outcome's unit.
-        power: The probability to find it at the 5 % level, from 0 to 1.
+        power: The probability to find it at the 5% level, from 0 to 1.
         repeats: Matches of each side on each draw that are planned.
         side: The column that names the sides.
         by: The columns that name a setting.
@@ -105,7 +105,7 @@ def plan_from_pilot(
         between, within = max(0.0, total - width * float((1 / count).mean())) ** 0.5, width**0.5
         s = (between**2 + width / repeats) ** 0.5
     elif repeats > 1:
-        raise ValueError("the pilot has no repeats: it does not tell what more of them would bring")
+        raise ValueError("the pilot has no repeats, so it cannot estimate their effect")
     else:
         s = total**0.5
     df, draws = len(differences.values) - 1, _least(effect, power, s)

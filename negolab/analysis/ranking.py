@@ -43,8 +43,8 @@ class Ranking(NamedTuple):
         left_out: Other draws.
         mean: Mean per entrant, each seat and opponent weighing equally.
         strength: Mean less that of all entrants on the same draw.
-        half: Half-width of the strength's 95 % interval.
-        ranks: First and last rank that the data allow, with a confidence of 95 % for all entrants at once; None below
+        half: Half-width of the strength's 95% interval.
+        ranks: First and last rank that the data allow, with a confidence of 95% for all entrants at once; None below
             `LEAST_DRAWS` draws.
         critical: The t beyond which a pair differs.
         pairs: Every pair.

@@ -112,7 +112,7 @@ class Standings:
         self.path = path
         self.about = manifest.read(path)
         if not is_tournament(self.about):
-            raise ValueError(f"{path} holds no tournament: name the folder of one")
+            raise ValueError(f"{path} is not the folder of a tournament")
         self.units: dict[str, str] = {}
         self.entrants: list[str] = self.about["entrants"]
         self.opponents: list[str] | None = self.about["opponents"]
@@ -127,7 +127,7 @@ class Standings:
         frames = [self._seats(game, self.path / folder) for game, folder in self.about["games"].items()]
         found = pd.concat(frames, ignore_index=True)
         if found.empty:
-            raise ValueError(f"{self.path} holds no match yet")
+            raise ValueError(f"{self.path} has no matches yet")
         levels = {name: found["player"].map(of) for name, of in self.conditions.items()}
         return found.assign(**levels)
 

@@ -1,4 +1,4 @@
-"""Means, shares, contrasts and slopes with 95 % intervals, where one independent observation is a draw of chance.
+"""Means, shares, contrasts and slopes with 95% intervals, where one independent observation is a draw of chance.
 
 Matches on one draw depend on each other, and so do those of people who met. An estimate therefore rests on clusters:
 its `Groups` are the draws, the groups of people, or both.
@@ -72,7 +72,7 @@ def unknown(n: int = 0, value: float = NAN, draws: int | None = None, status: St
 
 
 def bonferroni_level(count: int) -> float:
-    """Return the Bonferroni-adjusted level for `count` simultaneous 95 % intervals (Dunn 1961).
+    """Return the Bonferroni-adjusted level for `count` simultaneous 95% intervals (Dunn 1961).
 
     Holds for any dependence between the intervals.
     """

@@ -242,14 +242,14 @@ def _sample(result: Tally) -> Iterator[str]:
         return
     draws = len({seen.draw for _, seen in result.observed})
     if result.copies:
-        yield f"{result.copies:,} copies left out: players that draw nothing repeat a game on the same draw"
+        yield f"{result.copies:,} copies excluded: players without chance repeat a game on the same draw"
     if result.exact:
-        yield "nothing is drawn, by the game or the players: what follows is known exactly, for each distinct game"
+        yield "neither the game nor the players draw anything: the results are exact for each distinct game"
     elif draws == 1:
         yield "no intervals: all games are on one draw of chance"
     else:
         few = f"; only {draws} draws" if draws < stats.FEW_DRAWS else ""
-        yield f"95 % intervals in brackets; games on the same draw of chance are taken together ({draws:,} draws){few}"
+        yield f"95% intervals in brackets; games on the same draw of chance are taken together ({draws:,} draws){few}"
 
 
 def _missing(result: Tally) -> Iterator[str]:
@@ -257,7 +257,7 @@ def _missing(result: Tally) -> Iterator[str]:
     a run stopped."""
     if result.missing:
         left = f"without a result: {result.missing.total()} of {result.n} games"
-        yield from ("", f"{left}; {result.stopped} of them failed and count in no share, and none counts in a mean")
+        yield from ("", f"{left}; {result.stopped} of them failed and count in no share, and none of these in a mean")
     for (players, reason), count in result.missing.most_common(6):
         yield f"{players:28} {count:6}   {reason}"
     if len(result.missing) > 6:
@@ -302,4 +302,4 @@ def _taken(recorded: Cost, paid: Cost) -> Iterator[str]:
 
 def _percent(e: stats.Estimate) -> str:
     interval = f"  [{100 * e.low:.1f}, {100 * e.high:.1f}]" if e.low == e.low else ""
-    return f"{100 * e.value:6.1f} %{interval}"
+    return f"{100 * e.value:6.1f}%{interval}"

@@ -1,4 +1,7 @@
-"""The command line `negolab`: one module per group of commands."""
+"""The command line `negolab`, with one module per group of commands.
+
+This module joins them and prints errors; start with `play.py`. `options.py` has the options they share.
+"""
 
 from __future__ import annotations
 
@@ -31,16 +34,21 @@ from negolab.cli import (
     tournament,
     trial,
 )
+from negolab.cli.options import Group
 from negolab.user_code import describe_failure
 
-app = typer.Typer(
-    name="negolab",
-    help="Negotiation games between people, language models and scripted strategies.",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-)
+_PURPOSE = "Negotiation games between people, language models and scripted strategies."
+_START = f"""\
+{_PURPOSE}
+
+  Play in the browser            negolab serve
+  Play a thousand matches        negolab batch bargaining --a linear --b boulware --n 1000 --out data/runs/first
+  Sweep a notebook over a grid   negolab new sweep patience
+  Run a study with people        negolab new study haggling
+  Write your own game            negolab new game pie
+
+The guide: negolab guide (begin with negolab guide first-hour). All commands: negolab --help."""
+app = Group(help=_PURPOSE)
 study.app.command("try")(trial.try_)
 study.app.command()(bonus.bonus)
 sweep.app.command()(records.report)
@@ -50,9 +58,11 @@ for _module in (play, batch, tournament, records, code, plan, serve, guide, new,
 
 
 @app.callback(invoke_without_command=True)
-def _negolab(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    if version:
-        typer.echo(__version__)
+def _negolab(
+    context: typer.Context, version: bool = typer.Option(False, "--version", help="Print the version.")
+) -> None:
+    if version or context.invoked_subcommand is None:
+        typer.echo(__version__ if version else _START)
         raise typer.Exit
 
 

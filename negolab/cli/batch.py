@@ -19,7 +19,7 @@ import typer
 from tqdm import tqdm
 
 from negolab.analysis import summary
-from negolab.cli.options import PRICE_HELP, GameName, Preset, Set, load_game
+from negolab.cli.options import PRICE_HELP, GameName, Group, Preset, Set, TrustChanges, advanced, load_game
 from negolab.cli.play import escape_control, escape_line
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed, parse_duration
@@ -38,7 +38,7 @@ from negolab.runs.run import Run, RunOptions
 from negolab.runs.scripted import FAILURES
 from negolab.store import iter_records
 
-app = typer.Typer(rich_markup_mode=None)
+app = Group()
 _REFRESH_SECONDS = 0.5
 """Seconds between updates of calls and costs."""
 _SLICE_SECONDS = 0.02
@@ -152,34 +152,32 @@ class RunFlags(NamedTuple):
 
 def read_flags(
     *,
-    retry: Annotated[str, typer.Option(metavar="KINDS", help="Play again: failed, timeout, or failed,timeout.")] = "",
-    game_seconds: Annotated[float | None, typer.Option(help="Time limit of a game, waits in a queue apart.")] = None,
+    retry: Annotated[str, typer.Option(metavar="KINDS", help="Repeat games: failed, timeout, or failed,timeout.")] = "",
+    game_seconds: Annotated[float | None, advanced(help="Time limit per game, excluding time in queues.")] = None,
     workers: Annotated[
         int | None,
-        typer.Option(help="Processes that play strategies (default: one per core above 5,000 games).", min=1),
+        advanced(help="Processes for scripted players (default: one per core above 5,000 games).", min=1),
     ] = None,
     on_stop: Annotated[
-        Literal["finish", "drop"], typer.Option(help="What the first Ctrl-C does with games at play.")
+        Literal["finish", "drop"], advanced(help="Effect of the first Ctrl-C on running games.")
     ] = "finish",
-    base_url: Annotated[str | None, _model("Where models are reached (default: $NEGOLAB_BASE_URL).")] = None,
-    concurrency: Annotated[int | None, _model("Calls at the same time, to each model (default: 200).", min=1)] = None,
-    budget: Annotated[float | None, _model("US dollars that the run may cost in all.", min=0)] = None,
-    budget_tokens: Annotated[int | None, _model("Tokens that the run may take in all, in and out.", min=0)] = None,
-    requests_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
-    tokens_per_minute: Annotated[float | None, _model("What the provider allows to each model.")] = None,
+    base_url: Annotated[str | None, _model("Endpoint of the models (default: $NEGOLAB_BASE_URL).")] = None,
+    concurrency: Annotated[
+        int | None, advanced(help="Maximum simultaneous calls per model (default: 200).", min=1)
+    ] = None,
+    budget: Annotated[float | None, _model("Maximum cost of the run in US dollars.", min=0)] = None,
+    budget_tokens: Annotated[int | None, _model("Maximum tokens of the run, input and output.", min=0)] = None,
+    requests_per_minute: Annotated[float | None, advanced(help="Provider's rate limit per model.")] = None,
+    tokens_per_minute: Annotated[float | None, advanced(help="Provider's token limit per model.")] = None,
     price: Annotated[list[str] | None, _model(PRICE_HELP)] = None,
-    unusable: Annotated[
-        str, _model("Share of a model's answers that may be unreadable before the run stops, from 20 answers on.")
-    ] = "50%",
-    call_seconds: Annotated[float | None, _model("Time limit of one call, from sending it (default: 600).")] = None,
-    patience: Annotated[
-        str, _model("How long a model's service that has answered before may be overloaded or away.")
-    ] = "10m",
-    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False,
-    no_cache: Annotated[bool, typer.Option("--no-cache", help="Keep answers in the run's own folder only.")] = False,
+    unusable: Annotated[str, _model("Share of unreadable answers that stops the run, after 20 answers.")] = "50%",
+    call_seconds: Annotated[float | None, advanced(help="Time limit per call (default: 600).")] = None,
+    patience: Annotated[str, _model("How long to wait for a service that is overloaded or away.")] = "10m",
+    trust: TrustChanges = False,
+    no_cache: Annotated[bool, advanced("--no-cache", help="Keep answers only in the run's folder.")] = False,
     estimate: Annotated[
         bool,
-        typer.Option("--estimate", help="Play a pilot, say what the rest takes and how sure it will be, and stop."),
+        typer.Option("--estimate", help="Play a pilot, print the expected cost and precision, and stop."),
     ] = False,
 ) -> RunFlags:
     """Read the options that commands share: how games are played, and with which models."""
@@ -223,29 +221,26 @@ def with_flags(command: Callable[..., None]) -> Callable[..., None]:
 @with_flags
 def batch(
     game: GameName,
-    a: Annotated[
-        str, typer.Option(help="First player, at seat A: `time:beta=0.2`, `llm:MODEL`, `mine.py:Haggler,beta=2`.")
-    ],
-    b: Annotated[str, typer.Option(help="Second player, at seat B.")],
-    out: Annotated[Path, typer.Option(help="The run's folder.")],
+    a: Annotated[str, typer.Option(help="Player in seat A: `time:beta=0.2`, `llm:MODEL` or `mine.py:Haggler,beta=2`.")],
+    b: Annotated[str, typer.Option(help="Player in seat B.")],
+    out: Annotated[Path, typer.Option(help="Folder of the run.")],
     *,
-    n: Annotated[int, typer.Option(help="Games in all.")] = 100,
+    n: Annotated[int, typer.Option(help="Total number of games.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
     preset: Preset = None,
     set_: Set = None,
     swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
     flags: RunFlags,
 ) -> None:
-    """Play many games of two players: strategies, models, or one of each. Run it again to go on where it stopped.
+    """Play many games between two players. Run it again to resume.
 
-    Answers of models are kept on disk, so that none is paid for twice; for new answers choose another seed."""
+    Answers of models are cached, so you never pay for one twice; for new answers, change the seed.
+    """
     loaded = load_game(game, preset, set_)
     players = resolve_players(loaded, a, b)
     plan = make_plan(loaded, *players, n=n, seed=seed, swap=swap)
     if flags.configuration != ModelConfiguration() and not any(name.startswith(MODEL_PREFIX) for name in (a, b)):
-        raise ValueError(
-            f"no player is a model: {_MODELS.lower()} are named {MODEL_PREFIX}MODEL, and their options need one"
-        )
+        raise ValueError(f"options for models need a player named {MODEL_PREFIX}MODEL")
     run = open_run(loaded, plan, out, flags.configuration, flags.options, players=players)
     if flags.estimate:
         print_estimate(run, flags)
@@ -318,7 +313,7 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
         playing = run.progress.playing
         if pressed == 1 and on_stop == "finish":
             if playing:
-                print_above_bar(f"no more games begin; {playing} at play are finished first (Ctrl-C again drops them)")
+                print_above_bar(f"stopping after {playing} running games (press Ctrl-C again to drop them)")
             run.finish()
         else:
             run.cancel()
@@ -340,7 +335,7 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
     print(f"\n{file}")
     if tally.n > now.games:
         print(
-            f"the folder holds {tally.n} games, more than --n {now.games}: the numbers above are of all",
+            f"the folder has {tally.n} games, more than --n {now.games}; the results above include all of them",
             file=sys.stderr,
         )
     end_run(run, failure)
@@ -359,15 +354,15 @@ def end_run(run: Run, failure: RunFailed | None) -> None:
         how = " or ".join(_RETRY[kind] for kind in kinds)
         print(f"play the games that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
     if now.failed and (log := run.folder / FAILURES).is_file():
-        print(f"where players failed stands in {log}", file=sys.stderr)
+        print(f"failures are explained in {log}", file=sys.stderr)
     if isinstance(failure, UnusableAnswers):
         print(f"negolab: {failure}", file=sys.stderr)
         raise typer.Exit(3)
     if failure is not None:
-        print(f"{now.over} of {now.games} games are over; the same command goes on", file=sys.stderr)
+        print(f"{now.over} of {now.games} games are over; run the same command again to resume", file=sys.stderr)
         raise RuntimeError(str(failure))
     if now.over < now.games:
-        print(f"stopped after {now.over} of {now.games} games: run the same command again to go on", file=sys.stderr)
+        print(f"stopped after {now.over} of {now.games} games: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130)
     if not now.finished:
-        raise RuntimeError(f"none of {now.games} games could be finished")
+        raise RuntimeError(f"all of {now.games} games failed")

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from negolab.cli.options import Db
+from negolab.cli.options import Db, advanced
 from negolab.cli.play import printable
 from negolab.cli.study import open_known_database
 from negolab.studies.bonus import PAID, RETURNED, PanelFormat, Settlement, settle, write_again
@@ -19,34 +19,30 @@ from negolab.studies.study_file import read_study
 
 
 def bonus(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")],
-    panel: Annotated[
-        Path | None, typer.Option(metavar="CSV", help="The panel's own export of its submissions.")
-    ] = None,
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")],
+    panel: Annotated[Path | None, typer.Option(metavar="CSV", help="The panel's export of its submissions.")] = None,
     db: Db = None,
-    out: Annotated[Path | None, typer.Option(help="New file to write; default: FILE-bonus-1.csv and so on.")] = None,
+    out: Annotated[Path | None, typer.Option(help="New file to write (default: FILE-bonus-1.csv and so on).")] = None,
     with_fee: Annotated[bool, typer.Option("--with-fee", help="Include the show-up fee.")] = False,
     recompute: Annotated[
-        bool, typer.Option("--recompute", help="Pay what the file says now, not what participants were shown.")
+        bool, advanced("--recompute", help="Pay by the current study file, not what participants were shown.")
     ] = False,
-    id_column: Annotated[str, typer.Option(help="Column of the panel's ids.")] = "Participant id",
-    status_column: Annotated[str, typer.Option(help='Column of the status; "": there is none.')] = "Status",
+    id_column: Annotated[str, advanced(help="Column of the panel's IDs.")] = "Participant id",
+    status_column: Annotated[str, advanced(help='Column of the status; "" for none.')] = "Status",
     paid_status: Annotated[
-        list[str] | None, typer.Option(help=f"Status that is paid; repeatable; default: {', '.join(PAID)}.")
+        list[str] | None, advanced(help=f"Status to pay (default: {', '.join(PAID)}). Repeatable.")
     ] = None,
     returned_status: Annotated[
-        list[str] | None, typer.Option(help=f"Status that gives its place back; default: {', '.join(RETURNED)}.")
+        list[str] | None, advanced(help=f"Status that frees a place (default: {', '.join(RETURNED)}). Repeatable.")
     ] = None,
-    delimiter: Annotated[str, typer.Option(help="Between id and amount in the file that is written.")] = ",",
-    status: Annotated[
-        bool, typer.Option("--status", help="List the files that were written, with their hashes.")
-    ] = False,
+    delimiter: Annotated[str, advanced(help="Separator of ID and amount in the file.")] = ",",
+    status: Annotated[bool, typer.Option("--status", help="List the files written so far, with their hashes.")] = False,
     again: Annotated[
         str | None,
-        typer.Option(metavar="HASH", help="Write the file with this hash again; needs an export with its ids."),
+        typer.Option(metavar="HASH", help="Recreate the file with this hash; needs an export with its IDs."),
     ] = None,
 ) -> None:
-    """Write what a panel still has to pay, from its own export; a second run pays nobody twice. Nothing is sent."""
+    """Write a file of the bonuses due, from the panel's export. Nobody is paid twice; nothing is sent."""
     if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():
         raise ValueError(f"--delimiter must be one character between id and amount, not {delimiter!r}")
     paid, returned = tuple(paid_status or PAID), tuple(returned_status or RETURNED)
@@ -56,7 +52,7 @@ def bonus(
         if status:
             lines = file_lines(database, study.name)
         elif panel is None:
-            raise ValueError("--panel is missing: name the panel's export of its submissions, or ask for --status")
+            raise ValueError("add --panel with the panel's export of submissions, or --status")
         elif again is not None:
             lines = [f"{write_again(database, study, panel, form, again, out)}: written again, byte for byte"]
         else:
@@ -83,7 +79,7 @@ def file_lines(database: Database, study: str) -> list[str]:
 def bonus_lines(done: Settlement) -> list[str]:
     """Describe the result of a run, line by line."""
     counted = (
-        (done.earlier, "with a bonus that an earlier run wrote: left out"),
+        (done.earlier, "with a bonus that an earlier run wrote: skipped"),
         (done.nothing, "with nothing due beyond the fee"),
         (
             done.incomplete,
@@ -94,7 +90,7 @@ def bonus_lines(done: Settlement) -> list[str]:
     lines = [*done.said, *(f"{n} {what}" for n, what in counted if n)]
     lines += [f"{path}: its run broke off; it is complete now: upload it, unless you have" for path in done.resumed]
     if done.path is None:
-        return [*lines, "nobody is to be paid now: no file was written"]
+        return [*lines, "nobody is due now: no file was written"]
     return [*lines, f"{done.path}: {_describe_file(done.amounts.values(), done.currency)}, to upload at the panel"]
 
 

@@ -13,14 +13,13 @@ import msgspec
 import typer
 
 from negolab._internal import manifest
+from negolab.cli.options import Group
 from negolab.runs.plan import Plan
 
 if TYPE_CHECKING:
     from negolab.llm.cache import Cache
 
-app = typer.Typer(
-    name="cache", help="The kept answers of models ($NEGOLAB_CACHE).", no_args_is_help=True, rich_markup_mode=None
-)
+app = Group("cache", "Show or delete cached answers of models ($NEGOLAB_CACHE).")
 
 
 @contextmanager
@@ -30,7 +29,7 @@ def _user_cache() -> Iterator[Cache | None]:
 
     file = default_file()
     if file is None or not file.exists():
-        print(f"nothing is kept yet: there is no {file}" if file else "nothing is kept: NEGOLAB_CACHE is off")
+        print(f"the cache is empty: there is no {file}" if file else "the cache is off (NEGOLAB_CACHE)")
         yield None
         return
     with Cache() as cache:
@@ -39,7 +38,7 @@ def _user_cache() -> Iterator[Cache | None]:
 
 @app.command()
 def stats() -> None:
-    """Show the kept answers by endpoint and model."""
+    """Show cached answers and their cost by endpoint and model."""
     with _user_cache() as cache:
         if cache is None:
             return
@@ -56,21 +55,21 @@ def stats() -> None:
 
 @app.command()
 def clear(
-    older: Annotated[float, typer.Option(min=0, metavar="DAYS", help="Only answers at least so many days old.")] = 0,
+    older: Annotated[float, typer.Option(min=0, metavar="DAYS", help="Only answers at least this many days old.")] = 0,
 ) -> None:
-    """Delete kept answers. A run that is not finished will pay for its own again."""
+    """Delete cached answers. An unfinished run then pays for its answers again."""
     with _user_cache() as cache:
         if cache is not None:
             print(f"{cache.clear(older * 86400):,} answers forgotten; {cache.file}")
 
 
 def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]) -> None:
-    """Print the calls of a run's models as JSON lines: each request as it was sent, and its answer."""
+    """Print every model call of a run as a line of JSON."""
     from negolab.llm.cache import Cache, default_file
 
     about = manifest.read(run)
     if not about:
-        raise ValueError(f"{run} holds no run: name the folder that `negolab batch --out` was given")
+        raise ValueError(f"{run} is not the folder of a run: name the one given to `negolab batch --out`")
     plans = [manifest.read(file.parent)["plan"] for file in sorted(run.rglob(manifest.FILE))]
     games = [next(msgspec.convert(plan, Plan).pairings()) for plan in plans if "game" in plan]
     private = run / "answers.db"

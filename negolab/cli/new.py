@@ -8,15 +8,14 @@ from typing import Annotated
 import typer
 
 from negolab import scaffolds
+from negolab.cli.options import Group
 
-app = typer.Typer(
-    name="new", no_args_is_help=True, rich_markup_mode=None, help="Write a small working example with its test."
-)
+app = Group("new", "Write a small working example to change, with a test.")
 
-Name = Annotated[str, typer.Argument(help="What it is to be called; it is written to the current folder.")]
+Name = Annotated[str, typer.Argument(help="Name of the new file or folder, in the current folder.")]
 
 NEXT = {
-    "game": "negolab watch {name}.py         plays a match; negolab guide own-game goes on from there",
+    "game": "negolab watch {name}.py         plays a match; negolab guide own-game tells the rest",
     "player": "negolab batch bargaining --a {name}.py:{name} --b linear --out data/runs/{name}    plays 100 matches",
     "scenario": (
         "negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes\n"
@@ -39,19 +38,19 @@ NEXT = {
 
 @app.command()
 def game(name: Name) -> None:
-    """Write a game with presets, a player and a measure, and a test of its laws."""
+    """Write a game with presets, a player, a measure and a test."""
     _write("game", name)
 
 
 @app.command()
 def player(name: Name) -> None:
-    """Write a player of bargaining, and its test."""
+    """Write a bargaining player and its test."""
     _write("player", name)
 
 
 @app.command()
 def scenario(name: Name) -> None:
-    """Write a scenario of several issues, to be changed without Python."""
+    """Write a scenario with several issues; no Python needed."""
     _write("scenario", name)
 
 
@@ -63,13 +62,13 @@ def codebook(name: Name) -> None:
 
 @app.command()
 def sweep(name: Name) -> None:
-    """Write a folder with a notebook and the plan of a sweep over its parameters, and the test of a trial."""
+    """Write a folder with a notebook, a sweep plan and a test."""
     _write("sweep", name)
 
 
 @app.command()
 def tournament(name: Name) -> None:
-    """Write the plan of a tournament: players, conditions, games and draws."""
+    """Write a tournament plan: players, conditions, games and draws."""
     _write("tournament", name)
 
 
@@ -77,13 +76,13 @@ def tournament(name: Name) -> None:
 def study(
     name: Name, game: Annotated[str, typer.Option(help="A game's name, or a file in this folder.")] = "trading"
 ) -> None:
-    """Write a study for people that can be served as it is, and its test."""
+    """Write a study file that runs as it is, and its test."""
     _write("study", name, game)
 
 
 @app.command()
 def import_map(file: Annotated[str, typer.Argument(metavar="FILE", help="A spreadsheet saved as CSV.")]) -> None:
-    """Draft the map with which a spreadsheet of your own is imported, from its header."""
+    """Draft the column map for importing a spreadsheet."""
     _write("import-map", file)
 
 

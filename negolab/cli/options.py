@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypeVar
 
 import typer
+from typer.core import TyperCommand
+from typing_extensions import override
 
 from negolab import catalog, user_code
 from negolab._internal.validation import parse_value
@@ -15,36 +18,82 @@ from negolab.game import SEATS, Seat
 from negolab.players.code import check_offers
 from negolab.user_code import CodeSource
 
-GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, a module, or a path ending in .py.")]
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+_ADVANCED = "Advanced"
+
+
+class _Command(TyperCommand):
+    """A command whose help lists the options of each panel in a section of their own."""
+
+    @override
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        sections: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+        for param in self.get_params(ctx):
+            if (line := param.get_help_record(ctx)) is not None:
+                panel = getattr(param, "rich_help_panel", None) or f"{param.param_type_name.title()}s"
+                sections.setdefault(panel, []).append(line)
+        for panel, lines in sorted(sections.items(), key=lambda section: section[0] == _ADVANCED):
+            if lines:
+                with formatter.section(panel):
+                    formatter.write_dl(lines)
+
+
+class Group(typer.Typer):
+    """Commands with plain help; those of a named group show it when called without a command."""
+
+    def __init__(self, name: str | None = None, help: str | None = None) -> None:
+        super().__init__(
+            name=name,
+            help=help,
+            no_args_is_help=name is not None,
+            rich_markup_mode=None,
+            add_completion=False,
+            pretty_exceptions_enable=False,
+        )
+
+    @override
+    def command(self, name: str | None = None, **more: Any) -> Callable[[F], F]:
+        return super().command(name, cls=_Command, **more)
+
+
+def advanced(*names: str, **more: Any) -> Any:
+    """Declare an option that few users need; help lists it last."""
+    return typer.Option(*names, rich_help_panel=_ADVANCED, **more)
+
+
+GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, module or .py file.")]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", "--scenario", help="A preset of the game (see `negolab games`), or a file of parameters."),
+    typer.Option("--preset", "--scenario", help="Preset of the game (see `negolab games GAME`) or file of parameters."),
 ]
-Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter; repeatable.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the deal; drawn if left out, and kept in the record.")]
+Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter. Repeatable.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the deal (default: random, kept in the record).")]
 DB = "NEGOLAB_DB"
 """Environment variable that names a database; unlike `--db`, it hides a password from the list of processes."""
 Db = Annotated[
     str | None,
-    typer.Option("--db", envvar=DB, metavar="URL", help="A file, or postgresql+psycopg://... (default: a file)."),
+    advanced(
+        "--db", envvar=DB, metavar="URL", help="Database: file or postgresql+psycopg://... (default: beside the study)."
+    ),
 ]
 BaseUrls = Annotated[
     list[str] | None,
     typer.Option(
-        "--base-url", metavar="URL[,key=NAME]", help="Language models to play with; $NAME holds their key; repeatable."
+        "--base-url", metavar="URL[,key=NAME]", help="Endpoint of language models; $NAME holds its key. Repeatable."
     ),
 ]
-PRICE_HELP = "US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT; repeatable."
+PRICE_HELP = "US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT. Repeatable."
 PriceOption = Annotated[list[str] | None, typer.Option("--price", metavar="MODEL=PRICES", help=PRICE_HELP)]
 Modules = Annotated[
     list[str] | None,
     typer.Option(
-        "--module", metavar="MODULE", help="Module, .py file or folder of games or players of your own; repeatable."
+        "--module", metavar="MODULE", help="Module, .py file or folder with games or players of your own. Repeatable."
     ),
 ]
-Trust = Annotated[
-    bool, typer.Option("--trust", help="Run the code of games that the folder names, without being asked.")
-]
+Trust = Annotated[bool, advanced("--trust", help="Run the game code that the folder names without asking.")]
+TrustChanges = Annotated[bool, advanced("--trust", help="Continue although your own code has changed.")]
 
 
 def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGame:
@@ -125,7 +174,7 @@ def ask_to_trust(source: CodeSource, why: str, trust: bool) -> None:
     if user_code.is_trusted(source):
         return
     if not trust and not sys.stdin.isatty():
-        raise ValueError(f"{why}: to run it, give --trust")
+        raise ValueError(f"{why}: to run it, add --trust")
     if not trust and not typer.confirm(f"{why}. Run it?", err=True):
         raise ValueError(f"{source.reference} was not run")
     user_code.trust(source)

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from negolab.cli.options import Modules, Trust, import_games
+from negolab.cli.options import Group, Modules, Trust, import_games
 from negolab.cli.play import escape_line
 
 if TYPE_CHECKING:
     import pandas as pd
 
-app = typer.Typer()
+app = Group()
 POWERS, REPEATS = (0.8, 0.9), (1, 2, 4)
 _PARTS = ("agreed", "efficiency")
 """Outcomes from 0 to 1, which people read in percent."""
@@ -21,16 +21,18 @@ _PARTS = ("agreed", "efficiency")
 
 @app.command()
 def plan(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The pilot: the folder of a run or of a sweep.")],
-    effect: Annotated[float, typer.Option(help="The difference to find: dollars, points, or percentage points.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the pilot run or sweep.")],
+    effect: Annotated[float, typer.Option(help="Difference to find, in dollars, points or percentage points.")],
     outcome: Annotated[str, typer.Option(help="payoff, joint, agreed, efficiency, moves, ...")] = "payoff",
-    between: Annotated[str, typer.Option(help="What is compared: player, or a parameter of the sweep.")] = "player",
-    values: Annotated[str | None, typer.Option(metavar="ONE,TWO", help="Two of its values, if it has more.")] = None,
+    between: Annotated[str, typer.Option(help="What to compare: player, or a parameter of the sweep.")] = "player",
+    values: Annotated[
+        str | None, typer.Option(metavar="ONE,TWO", help="The two values to compare, if there are more.")
+    ] = None,
     seat: Annotated[str | None, typer.Option(help="Only seat A, or B.")] = None,
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
-    """Say how many draws, matches, calls and dollars a comparison like a pilot's needs to find a difference."""
+    """Compute the sample size for a comparison, from a pilot."""
     from negolab.analysis.planning import plan_from_pilot
 
     import_games(run, module, trust)
@@ -57,7 +59,7 @@ def plan(
         print(numbers + _cost_text(rows, matches))
     print("A pilot this small may mislead: with 80% confidence the draws to be safe suffice.")
     if repeats == 1:
-        print("The pilot plays each draw once, so that it cannot tell what repeats of a draw would bring.")
+        print("The pilot plays each draw once, so it cannot estimate the effect of repeats.")
 
 
 def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.DataFrame, list[str]]:

@@ -16,7 +16,7 @@ import typer
 from negolab import catalog
 from negolab.catalog import AnyGame, text_front
 from negolab.cli.guide import parameter_meanings, readings
-from negolab.cli.options import GameName, Preset, Seed, Set, load_game, parse_seat
+from negolab.cli.options import GameName, Group, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
 from negolab.formatting import first_paragraph, format_end, format_number
 from negolab.game import SEATS, Ask, Invalid, Observation, Seat, other
@@ -26,7 +26,7 @@ from negolab.protocols import Player
 from negolab.runs.driver import play, seat_players
 from negolab.store import Store
 
-app = typer.Typer(rich_markup_mode=None)
+app = Group()
 _QUIT = "/quit"
 
 
@@ -172,41 +172,56 @@ RUNS = Path("data/runs")
 
 
 @app.command()
-def games(game: Annotated[str | None, typer.Argument(metavar="GAME")] = None, preset: Preset = None) -> None:
-    """List the games and their presets; with GAME, its presets, parameters and players, each in a few words; with a
-    scenario, what its author wrote."""
+def games(
+    game: Annotated[str | None, typer.Argument(metavar="GAME")] = None,
+    preset: Preset = None,
+    all_: Annotated[bool, typer.Option("--all", help="Show every preset, parameter and reading of replies.")] = False,
+) -> None:
+    """List the games, or describe GAME or a scenario.
+
+    A game is described by its presets, parameters and players, a scenario by its points and best agreements.
+    """
     if game is not None:
         loaded = load_game(game, preset, None)
         overview = None if preset is None else catalog.part(loaded, "OVERVIEW")
         if overview is None:
-            _describe(loaded)
+            _describe(loaded, None if all_ else _SHOWN)
         else:
             print(escape_control(overview(loaded)))
         return
     for name, presets in catalog.list_games().items():
         print(f"{name:12} {first_paragraph(catalog.game_module(name).__doc__)}")
         print(f"{'':12} presets: {', '.join(presets)}")
-    print("\nnegolab games GAME explains one game's presets, parameters and players")
+    print("\nTo describe one game: negolab games GAME")
 
 
-def _describe(game: AnyGame) -> None:
+_SHOWN = (3, 8)
+"""Presets and parameters that `games GAME` shows without `--all`; the guide's page lists the main ones first."""
+
+
+def _describe(game: AnyGame, shown: tuple[int, int] | None) -> None:
     module, name = catalog.module_of(game), catalog.game_id(game)
     notes, meanings = catalog.preset_notes(module), parameter_meanings(name)
+    presets, values = list(catalog.presets(module)), catalog.parameters(game)
+    n, m = shown or (len(presets), len(values))
     print(f"{name}: {first_paragraph(module.__doc__)}\n\npresets (the first is the default)")
-    for preset in catalog.presets(module):
+    for preset in presets[:n]:
         print(f"  {preset}{_explained(notes.get(preset))}")
     unit = "amounts in cents" if game.unit == "cents" else ""
     print(f"\nparameters (default{unit and f'; {unit}'})")
-    for parameter, value in catalog.parameters(game).items():
-        print(f"  {parameter} = {value!r}{_explained(meanings.get(parameter))}")
-    if lines := readings(name):
+    for parameter in [each for each in meanings or values if each in values][:m]:
+        print(f"  {parameter} = {values[parameter]!r}{_explained(meanings.get(parameter))}")
+    if shown is None and (lines := readings(name)):
         print(f"\n{'replies':62}{'reading = fair':36}reading = literal", *lines, sep="\n  ")
     print(f"\nplayers{unit and f' ({unit})'}")
-    for name, cls in sorted(list_players(game).items()):
+    for player, cls in sorted(list_players(game).items()):
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")
-        print(f"  {name}{f' ({params})' if params else ''}{_explained(first_paragraph(cls.__doc__))}")
+        told = first_paragraph(cls.__doc__)
+        print(f"  {player}{f' ({params})' if params else ''}{_explained(told.split(':')[0] if shown else told)}")
+    if shown:
+        print(f"\nall {len(presets)} presets, {len(values)} parameters and details: negolab games {name} --all")
     if meanings:
-        print(f"\nmore: negolab guide {catalog.game_id(game)}")
+        print(f"{'' if shown else chr(10)}the guide: negolab guide {name}")
 
 
 def _explained(text: str | None) -> str:
@@ -219,13 +234,13 @@ def watch(
     preset: Preset = None,
     set_: Set = None,
     a: Annotated[
-        str, typer.Option(help="Player at seat A: `time:beta=0.2`, or yours, `mine.py:Haggler,beta=2`.")
+        str, typer.Option(help="Player in seat A: `time:beta=0.2`, or your own, `mine.py:Haggler,beta=2`.")
     ] = "random-legal",
-    b: Annotated[str, typer.Option(help="Player at seat B.")] = "random-legal",
+    b: Annotated[str, typer.Option(help="Player in seat B.")] = "random-legal",
     seed: Seed = None,
-    out: Annotated[Path | None, typer.Option(help="Folder, or new .jsonl file, to keep the record in.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder or new .jsonl file for the record.")] = None,
 ) -> None:
-    """Let two scripted players play one match and print it as it happens."""
+    """Print a match between two scripted players."""
     loaded = load_game(game, preset, set_)
     players = resolve_players(loaded, a, b)
     names: dict[Seat, str] = {seat: player.name for seat, player in zip(SEATS, players, strict=True)}
@@ -245,14 +260,14 @@ def watch(
 @app.command("play")
 def play_(
     game: GameName,
-    seat: Annotated[str, typer.Option(help="Where you sit: A or B.")] = "B",
-    against: Annotated[str, typer.Option(help="The player across the table.")] = "random-legal",
+    seat: Annotated[str, typer.Option(help="Your seat, A or B.")] = "B",
+    against: Annotated[str, typer.Option(help="Your opponent.")] = "random-legal",
     preset: Preset = None,
     set_: Set = None,
     seed: Seed = None,
-    out: Annotated[Path, typer.Option(help="Folder to keep the record in.")] = RUNS / "play",
+    out: Annotated[Path, typer.Option(help="Folder for the record.")] = RUNS / "play",
 ) -> None:
-    """Play one match yourself, in the terminal. /quit or Ctrl-D stops; the record is kept either way."""
+    """Play one match yourself in the terminal. /quit or Ctrl-D stops; the record is kept."""
     mine = parse_seat(seat)
     loaded = load_game(game, preset, set_)
     away = other(mine)

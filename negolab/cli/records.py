@@ -15,7 +15,7 @@ from negolab import catalog
 from negolab._internal.files import atomic_write, private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
-from negolab.cli.options import BaseUrls, Db, Modules, Trust, ask_to_trust, import_games, parse_seat
+from negolab.cli.options import BaseUrls, Db, Group, Modules, Trust, advanced, ask_to_trust, import_games, parse_seat
 from negolab.cli.play import RUNS, escape_line
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import counted, format_end
@@ -27,11 +27,11 @@ from negolab.verification import Difference, find_differences
 if TYPE_CHECKING:
     from negolab.formats import RecordSource, SourceEntry
 
-app = typer.Typer(rich_markup_mode=None)
+app = Group()
 FileOrFolder = Annotated[
-    Path, typer.Argument(metavar="FILE", help="Records: a file, the folder of a run or a sweep, published episodes.")
+    Path, typer.Argument(metavar="FILE", help="File of records, or folder of a run, a sweep or published episodes.")
 ]
-Id = Annotated[str | None, typer.Option("--id", help="One record, by its id, or the start or end of it.")]
+Id = Annotated[str | None, typer.Option("--id", help="One record, by its ID or the start or end of it.")]
 
 
 def select_records(source: RecordSource, id: str | None) -> list[Record]:
@@ -68,19 +68,19 @@ def print_left_out(source: RecordSource) -> None:
 def replay(
     file: FileOrFolder,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Only what A or B saw and said.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Show only what A or B saw and said.")] = None,
     module: Modules = None,
     trust: Trust = False,
-    browser: Annotated[bool, typer.Option("--browser", help="Look through the records in the browser.")] = False,
+    browser: Annotated[bool, typer.Option("--browser", help="Open the records in the browser.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write one HTML file that steps through the matches.")] = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
-    out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
+    port: Annotated[int, advanced(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
+    out: Annotated[Path, advanced(help="Folder for branches made there.")] = RUNS / "branches",
     base_urls: BaseUrls = None,
 ) -> None:
-    """Print a record as it was played; for a run of several, list them. With --browser, look through them there.
+    """Print a match, or list the matches of a run.
 
-    With --html, write a file to send: it opens in any browser, without negolab and without a network. With --seat, it
-    holds what that seat saw and nothing else.
+    With --browser, open them there. With --html, write a file to send: it opens in any browser, without negolab and
+    without a network; with --seat, it contains only what that seat saw.
     """
     modules = import_games(file, module, trust)
     if browser:
@@ -153,7 +153,7 @@ def _list(records: list[Record]) -> None:
 
 @app.command()
 def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> None:
-    """Deal and play every record again and compare the events and outcome with the stored ones.
+    """Replay every record and compare it with what is stored.
 
     Published episodes are played by the rules and compared with their files, and what the cells of a sweep ran with its
     plan.
@@ -168,7 +168,7 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         print(play.escape_line(f"{counted(count, 'record')}: {cause}; first: {first}"))
     if others := _other_values(run) if source.kind == "sweep" else []:
         more = f"; and {len(others) - 3:,} more" if len(others) > 3 else ""
-        raise ValueError(f"cells that ran something else than the plan says: {'; '.join(others[:3])}{more}")
+        raise ValueError(f"cells that ran with other values than the plan's: {'; '.join(others[:3])}{more}")
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {counted(n, 'record')}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
@@ -194,7 +194,7 @@ def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]
         if ":" in (game := entry.record.header.game):
             catalog.imported_class(game)  # refuses a game whose module was not named
         key = (entry.cell, entry.record.id)
-        repeated = [Difference("the id stands there twice", "")] if key in ids else []
+        repeated = [Difference("the id appears twice", "")] if key in ids else []
         ids.add(key)
         for cause, text in [*repeated, *find_differences(entry.record), *entry.differences]:
             count, first = causes.get(cause, (0, _place(entry, text)))
@@ -210,25 +210,25 @@ def _place(entry: SourceEntry, text: str) -> str:
 
 @app.command()
 def export(
-    source: Annotated[Path, typer.Argument(help="A file of records, the folder of a run or a sweep, or a study file.")],
+    source: Annotated[Path, typer.Argument(help="File of records, folder of a run or sweep, or study file.")],
     to: Annotated[
         str,
-        typer.Option(help="csv, parquet, xlsx (tables, several by commas), md, html or tex (a transcript per record)."),
+        typer.Option(help="Tables: csv, parquet, xlsx, or several with commas. Transcripts: md, html or tex."),
     ],
-    out: Annotated[Path | None, typer.Option(help="Folder to write to; default: where the records are.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write to (default: where the records are).")] = None,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Transcripts of only what A or B saw and said.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Transcripts of what A or B saw and said.")] = None,
     db: Db = None,
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
-    """Write tables for analysis, with a dictionary of their columns, or transcripts to read or print."""
+    """Write tables with a data dictionary, or transcripts."""
     import_games(source, module, trust)
     if to not in (*_STYLES, *_TABLES) and "," not in to:
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES])}")
     view = None if seat is None else parse_seat(seat)
     if view is not None and to not in _STYLES:
-        raise ValueError(f"--seat {view}: a table holds both seats; choose --to {', '.join(_STYLES)}")
+        raise ValueError(f"--seat {view}: tables contain both seats; choose --to {', '.join(_STYLES)}")
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
             raise ValueError(f"{source}: of a study there are tables of all matches: choose --to csv or --to parquet")
@@ -293,7 +293,7 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
         text = transcript.export(record.seen_by(seat) if seat else record, _STYLES[to])
         begin = text.partition("\n- ")[0][:_SAME]
         if paths[-1].is_file() and not paths[-1].read_text("utf-8", "replace").startswith(begin):
-            raise ValueError(f"{paths[-1]}: is there already and is no transcript: choose another folder with --out")
+            raise ValueError(f"{paths[-1]}: already exists and is not a transcript: choose another folder with --out")
         with replacing(paths[-1]) as draft:
             draft.write_text(text, "utf-8")
     return paths
@@ -305,13 +305,13 @@ def _safe(name: str) -> str:
 
 @app.command()
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The folder of a run or of a sweep.")],
-    notebook: Annotated[Path | None, typer.Option(help="A notebook with the parameter `run` in its place.")] = None,
-    out: Annotated[Path | None, typer.Option(help="The file (default: report.html in the run's folder).")] = None,
-    code: Annotated[bool, typer.Option("--code", help="Show the notebook's code as well.")] = False,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of a run or sweep.")],
+    notebook: Annotated[Path | None, typer.Option(help="Your own report notebook, with the parameter `run`.")] = None,
+    out: Annotated[Path | None, typer.Option(help="File to write (default: report.html in the run's folder).")] = None,
+    code: Annotated[bool, typer.Option("--code", help="Include the notebook's code.")] = False,
     trust: Trust = False,
 ) -> None:
-    """Write the report on a run as one HTML file: what moved, by how much, and how sure that is.
+    """Write a one-page HTML report on a run.
 
     A sweep whose plan names a report notebook gets that instead.
     """

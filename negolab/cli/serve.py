@@ -20,7 +20,7 @@ import msgspec
 import typer
 
 from negolab.catalog import scenario_game
-from negolab.cli.options import BaseUrls, Db, Modules, PriceOption, import_modules
+from negolab.cli.options import BaseUrls, Db, Group, Modules, PriceOption, advanced, import_modules
 from negolab.cli.play import RUNS
 from negolab.cli.study import check_servable
 
@@ -28,7 +28,7 @@ OPTIONS = "NEGOLAB_SERVER_OPTIONS"
 """Environment variable that hands options to the server. In its command, anybody could read a database's password."""
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
-Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")]
+Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")]
 
 
 class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="command"):
@@ -38,27 +38,33 @@ class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag
 class ServeOptions(ServerOptions, frozen=True, tag="serve"):
     """Options of `negolab serve`."""
 
-    study: Annotated[Path | None, typer.Argument(metavar="[STUDY.toml]", help="A study for people.")] = None
+    study: Annotated[Path | None, typer.Argument(metavar="[STUDY.toml]", help="A study file.")] = None
     port: Port = 8866
-    out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people"
+    out: Annotated[Path, typer.Option(help="Folder for records.")] = RUNS / "people"
     db: Db = None
-    host: Annotated[str, typer.Option(help="Address that participants reach.")] = "127.0.0.1"
-    public_url: Annotated[str | None, typer.Option(metavar="URL", help="What participants' links begin with.")] = None
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="A proxy does TLS and names visitors.")] = False
-    certfile: Annotated[Path | None, typer.Option(help="Certificate, where there is no proxy.")] = None
-    keyfile: Annotated[Path | None, typer.Option(help="Its key.")] = None
-    kernel_user: Annotated[str | None, typer.Option(metavar="NAME", help="User of the kernels (needs root).")] = None
-    max_kernels: Annotated[int | None, typer.Option(min=1, help="Participants at once (default: by memory).")] = None
-    pool: Annotated[int, typer.Option(min=1, max=8, help="Kernels kept warm for those who come next.")] = 2
-    desk_port: Annotated[int, typer.Option(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867
+    host: Annotated[str, advanced(help="Address to listen on.")] = "127.0.0.1"
+    public_url: Annotated[str | None, typer.Option(metavar="URL", help="Public address of a study, for its links.")] = (
+        None
+    )
+    behind_proxy: Annotated[
+        bool, typer.Option("--behind-proxy", help="A proxy handles TLS and forwards visitors' addresses.")
+    ] = False
+    certfile: Annotated[Path | None, advanced(help="TLS certificate, without a proxy.")] = None
+    keyfile: Annotated[Path | None, advanced(help="Key of the certificate.")] = None
+    kernel_user: Annotated[str | None, advanced(metavar="NAME", help="User that runs the kernels (needs root).")] = None
+    max_kernels: Annotated[
+        int | None, advanced(min=1, help="Maximum simultaneous participants (default: by memory).")
+    ] = None
+    pool: Annotated[int, advanced(min=1, max=8, help="Kernels kept warm for the next visitors.")] = 2
+    desk_port: Annotated[int, advanced(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867
     modules: Modules = None
     scenarios: Annotated[
         list[Path] | None,
-        typer.Option("--scenario", metavar="FILE", help="Scenario that the lobby offers; repeatable."),
+        typer.Option("--scenario", metavar="FILE", help="Scenario to offer in the lobby. Repeatable."),
     ] = None
-    trust: Annotated[bool, typer.Option("--trust", help="Serve a study although its own code has changed.")] = False
+    trust: Annotated[bool, advanced("--trust", help="Serve a study although its code has changed.")] = False
     base_urls: BaseUrls = None
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars that they may cost in all.")] = None
+    budget: Annotated[float | None, typer.Option(min=0, help="Maximum cost of models in US dollars.")] = None
     prices: PriceOption = None
     browser: Browser = True
 
@@ -78,7 +84,7 @@ class PageOptions(ServerOptions, frozen=True, tag="page"):
 class LabOptions(ServerOptions, frozen=True, tag="lab"):
     """Options of `negolab lab`."""
 
-    folder: Annotated[Path, typer.Option("--dir", help="Where your copy of the notebooks is kept.")] = Path(
+    folder: Annotated[Path, typer.Option("--dir", help="Folder for your copy of the notebooks.")] = Path(
         "negolab-notebooks"
     )
     port: Port = 8888
@@ -100,7 +106,7 @@ def _with_options(options: type[S], run: Callable[[S], None]) -> Callable[..., N
 
 
 def serve(options: ServeOptions) -> None:
-    """Open the dashboard where people play, on this machine; with a study, also its participants' pages."""
+    """Play in the browser, or serve a study to participants."""
     if options.study is not None and options.study.is_file():
         check_servable(options.study, options.db)
     modules = import_modules(options.modules)
@@ -181,6 +187,6 @@ def free_ports(n: int) -> list[int]:
         return [int(probe.getsockname()[1]) for probe in probes]
 
 
-app = typer.Typer(rich_markup_mode=None)
+app = Group()
 app.command()(_with_options(ServeOptions, serve))
 app.command()(_with_options(LabOptions, lab))

@@ -16,7 +16,7 @@ from typing import Annotated
 import sqlalchemy as sa
 import typer
 
-from negolab.cli.options import BaseUrls, Db, PriceOption
+from negolab.cli.options import BaseUrls, Db, Group, PriceOption, advanced
 from negolab.cli.play import RUNS, printable
 from negolab.formatting import format_end
 from negolab.studies import links as tokens
@@ -117,18 +117,16 @@ def _errors(now: Status) -> list[str]:
     return ["", *(f"error: {printable(text)}" for text in now.errors)] if now.errors else ["no errors"]
 
 
-app = typer.Typer(
-    name="study", no_args_is_help=True, rich_markup_mode=None, help="Studies for people, from a file in TOML."
-)
+app = Group("study", "Run a study with people, defined in a TOML file.")
 
-StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")]
+StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")]
 _EVERY = 2.0
 """Seconds between updates of `status --watch`."""
 
 
 @app.command()
 def texts(file: StudyFile) -> None:
-    """Print the texts that participants read, as they are now, for [texts] in the study's file."""
+    """Print every text that participants read, to edit under [texts] in the study file."""
     study, unknown = read_texts(file)
     print(format_texts(needed_texts(study), study.texts))
     for fault in unknown:
@@ -140,17 +138,17 @@ def texts(file: StudyFile) -> None:
 @app.command()
 def links(
     file: StudyFile,
-    n: Annotated[int | None, typer.Option("-n", min=1, max=100_000, help="Make this many new links.")] = None,
-    open_: Annotated[bool, typer.Option("--open", help="Print a new link that anybody may use.")] = False,
+    n: Annotated[int | None, typer.Option("-n", min=1, max=100_000, help="Create this many links.")] = None,
+    open_: Annotated[bool, typer.Option("--open", help="Print one link that anyone may use.")] = False,
     test: Annotated[
-        bool, typer.Option("--test", help="Links to try the study with: their people count nowhere.")
+        bool, typer.Option("--test", help="Create links for trying the study; their data count nowhere.")
     ] = False,
-    new_study: Annotated[bool, typer.Option("--new", help="Add a study to a database that holds others.")] = False,
+    new_study: Annotated[bool, advanced("--new", help="Add the study to a database that has others.")] = False,
     url: Annotated[str, typer.Option(help="Public address of the study.")] = tokens.LOCAL_URL,
     db: Db = None,
-    out: Annotated[Path | None, typer.Option(help="New CSV file for the links, instead of printing them.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the links to a new CSV file.")] = None,
 ) -> None:
-    """Print links for participants, one per line. Without -n or --open: those that nobody has used yet."""
+    """Print links for participants, one per line; without -n or --open, the unused ones."""
     if open_ and (n is not None or out is not None or test):
         raise ValueError("--open prints one open link: leave out -n and --out, and --test")
     study = read_study(file)
@@ -226,7 +224,7 @@ def _link_writer(out: Path | None) -> Iterator[Callable[[list[tuple[int, str]]],
     try:
         number = os.open(out, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise ValueError(f"{out} is there already and was left alone: choose another file with --out") from None
+        raise ValueError(f"{out} already exists and was not changed: choose another file with --out") from None
     except OSError as error:
         raise ValueError(f"{out}: cannot be written: {error.strerror}") from None
     try:
@@ -241,9 +239,9 @@ def _link_writer(out: Path | None) -> Iterator[Callable[[list[tuple[int, str]]],
 def status(
     file: StudyFile,
     db: Db = None,
-    watch: Annotated[bool, typer.Option("--watch", help="Look again every 2 seconds; Ctrl-C ends it.")] = False,
+    watch: Annotated[bool, typer.Option("--watch", help="Refresh every 2 seconds until Ctrl-C.")] = False,
 ) -> None:
-    """Show the participants, treatments and matches of a study."""
+    """Show participants, treatments and matches."""
     study = read_study(file)
     with open_known_database(file, db, study) as database:
         print_status(database, study)
@@ -253,21 +251,26 @@ def status(
             try:
                 print_status(database, study, again=True)
             except sa.exc.DBAPIError as error:
-                print(f"the database is away ({describe_error(error)}); it is asked again", file=sys.stderr)
+                print(f"the database is away ({describe_error(error)}); retrying", file=sys.stderr)
 
 
 @app.command()
 def doctor(
     file: StudyFile,
     db: Db = None,
-    out: Annotated[Path, typer.Option(help="Folder that keeps the records.")] = RUNS / "people",
-    public_url: Annotated[str | None, typer.Option("--url", metavar="URL", help="Public address, once served.")] = None,
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="As it is served.")] = False,
-    max_kernels: Annotated[int | None, typer.Option(min=1, help="As it is served.")] = None,
+    out: Annotated[Path, typer.Option(help="Folder for records.")] = RUNS / "people",
+    public_url: Annotated[
+        str | None, typer.Option("--url", metavar="URL", help="Public address, if already being served.")
+    ] = None,
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="As for `negolab serve`.")] = False,
+    max_kernels: Annotated[int | None, advanced(min=1, help="As for `negolab serve`.")] = None,
     base_urls: BaseUrls = None,
     prices: PriceOption = None,
 ) -> None:
-    """Check a set-up before a session, with the options that serve it: one line each, exit status 1 if any is wrong."""
+    """Check everything a session needs. Exits with 1 if anything is wrong.
+
+    Pass the options of `negolab serve`.
+    """
     from negolab.studies.doctor import SetUp, examine
 
     database = _database_address(file, db)
@@ -284,11 +287,11 @@ def doctor(
 def export(
     file: StudyFile,
     db: Db = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write to; default: FILE-export beside it.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder to write to (default: FILE-export beside the file).")] = None,
     to: Annotated[str, typer.Option(help="csv, parquet or both.")] = "both",
-    test: Annotated[bool, typer.Option("--test", help="Write the data of links for tests, and nothing else.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="Export only the data of test links.")] = False,
 ) -> None:
-    """Write the data of a study as tables, as `negolab export` does, with its participants, answers and events."""
+    """Write the study's data as tables, with participants, answers and events."""
     from negolab.analysis.export import describe_rows, parse_endings
     from negolab.studies.export import export as write
 
@@ -315,7 +318,7 @@ def _is_there(place: str) -> bool:
 @contextmanager
 def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Database]:
     """Open the database of a study; `ValueError` if it does not exist or does not know the study."""
-    none = ValueError(f"{file}: nobody was invited yet; `negolab study links {file} -n 20` makes 20 links")
+    none = ValueError(f"{file}: no links yet; `negolab study links {file} -n 20` makes 20 links")
     if not _is_there(_database_address(file, db)):
         raise none
     with closing(Database(_database_address(file, db))) as database:
@@ -325,7 +328,7 @@ def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Da
         try:
             yield database
         except sa.exc.DBAPIError as error:
-            raise ValueError(f"{database}: cannot be used just now: {describe_error(error)}") from None
+            raise ValueError(f"{database}: cannot be used at the moment: {describe_error(error)}") from None
 
 
 def check_servable(file: Path, db: str | None) -> None:
@@ -352,6 +355,6 @@ def check_study_name(database: Database, study: Study, file: Path, db: str | Non
         # A URL is not printed, since it can hold a password.
         where = f" --db {db}" if db is not None and "://" not in db else ""
         raise ValueError(
-            f'{file}: the study is called {study.name!r}, but the database holds {listed}: write name = "{stored[-1]}" '
-            f"into the file to go on with that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
+            f'{file}: the study is called {study.name!r}, but the database has {listed}: write name = "{stored[-1]}" '
+            f"in the file to continue that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
         )

@@ -17,7 +17,7 @@ from tqdm import tqdm
 from negolab.analysis.stats import Estimate, estimate_mean
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
-from negolab.cli.options import BaseUrls, Modules, Trust, import_games
+from negolab.cli.options import BaseUrls, Group, Modules, Trust, TrustChanges, advanced, import_games
 from negolab.cli.play import RUNS, escape_line, treat_signals_as_interrupt
 from negolab.formatting import counted
 from negolab.sweeps import folder
@@ -37,18 +37,16 @@ from negolab.sweeps.plan import (
 from negolab.sweeps.run import Sweep, SweepProgress
 from negolab.sweeps.status import RETRYABLE, CellStatus, State
 
-app = typer.Typer(
-    name="sweep", no_args_is_help=True, rich_markup_mode=None, help="One notebook over a grid of parameters."
-)
+app = Group("sweep", "Run one notebook over a grid of parameters.")
 
-PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The sweep's plan.")]
-Out = Annotated[Path | None, typer.Option(help="The sweep's folder (default: data/runs/ and the plan's name).")]
-Tiny = Annotated[bool, typer.Option("--tiny", help="A trial: the ends of each axis, once.")]
+PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The sweep plan.")]
+Out = Annotated[Path | None, typer.Option(help="Folder of the sweep (default: data/runs/PLAN).")]
+Tiny = Annotated[bool, typer.Option("--tiny", help="Run a trial: the ends of each axis, once.")]
 Set = Annotated[
     list[str] | None,
-    typer.Option("--set", metavar="NAME=VALUE", help="A parameter that the plan fixes, or leaves alone; repeatable."),
+    typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter that the plan fixes or omits. Repeatable."),
 ]
-Workers = Annotated[int, typer.Option(min=1, max=1000, help="Processes on this machine.")]
+Workers = Annotated[int, typer.Option(min=1, max=1000, help="Worker processes on this machine.")]
 _WORDS: Mapping[State, str] = {
     "done": "done",
     "failed": "failed",
@@ -60,7 +58,7 @@ _WORDS: Mapping[State, str] = {
 
 @app.command()
 def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers = 2, values: Set = None) -> None:
-    """Show what a plan would run, and how long it would take, without running anything."""
+    """Show the cells, duration and cost of a plan without running it."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     notebook = Notebook(notebook_path(plan, file))
     notebook.check_parameters([*plan.names, *plan.tiny])
@@ -122,7 +120,7 @@ def _cost(done: list[CellStatus], left: float, plan: SweepPlan) -> str:
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:
     if each.low != each.low:
         return f" (n = {each.n:,}: no interval)"
-    return f" (95 % interval [{each.low:{digits}}, {each.high:{digits}}]{unit}, n = {each.n:,})"
+    return f" (95% interval [{each.low:{digits}}, {each.high:{digits}}]{unit}, n = {each.n:,})"
 
 
 def _lasting(seconds: float) -> str:
@@ -136,19 +134,19 @@ def _lasting(seconds: float) -> str:
 def run(
     file: PlanFile,
     workers: Workers = 2,
-    scheduler: Annotated[str | None, typer.Option(metavar="URL", help="A Dask scheduler, tcp:// or tls://.")] = None,
+    scheduler: Annotated[str | None, advanced(metavar="URL", help="Dask scheduler, tcp:// or tls://.")] = None,
     broker: Annotated[
-        str, typer.Option(metavar="ADDRESS", help="Of this machine, at which workers elsewhere reach the models.")
+        str, advanced(metavar="ADDRESS", help="Address of this machine, for workers elsewhere to reach the models.")
     ] = "127.0.0.1",
     out: Out = None,
     tiny: Tiny = False,
     values: Set = None,
     retry: Annotated[
-        str, typer.Option(metavar="KINDS", help="Run again what was failed, timeout, died or refused.")
+        str, typer.Option(metavar="KINDS", help="Repeat cells that are failed, timeout, died or refused.")
     ] = "",
-    trust: Annotated[bool, typer.Option("--trust", help="Go on although files of your own have changed.")] = False,
+    trust: TrustChanges = False,
 ) -> None:
-    """Run the missing cells of a plan. Run it again to go on where it stopped."""
+    """Run the missing cells of a plan. Run it again to resume."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
     sweep = Sweep(
@@ -170,13 +168,13 @@ def run(
             end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, watch=advance)
     except KeyboardInterrupt:
         over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
-        print(f"stopped after {over:,} of {cells:,} cells: run the same command again to go on", file=sys.stderr)
+        print(f"stopped after {over:,} of {cells:,} cells: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
     print(escape_line(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}"))
     broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
         counts = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
-        raise RuntimeError(f"{counts}: see {folder / 'attempts'}; --retry {','.join(broken)} runs them again")
+        raise RuntimeError(f"{counts}: see {folder / 'attempts'}; run them again with --retry {','.join(broken)}")
 
 
 def _advance(bar: tqdm[Never], now: SweepProgress) -> None:
@@ -215,15 +213,15 @@ def _folder(file: Path, out: Path | None, tiny: bool) -> Path:
 
 @app.command()
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The sweep's folder, as `negolab sweep run` says it.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the sweep.")],
     module: Modules = None,
     trust: Trust = False,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
-    out: Annotated[Path, typer.Option(help="Folder that keeps branches made there.")] = RUNS / "branches",
+    port: Annotated[int, advanced(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
+    out: Annotated[Path, advanced(help="Folder for branches made there.")] = RUNS / "branches",
     base_urls: BaseUrls = None,
-    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open it in the browser.")] = True,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
-    """Look at a sweep in the browser, while it runs or later: its cells, their records, its results."""
+    """Show a sweep in the browser: its cells, records and results."""
     modules = import_games(run, module, trust)
     folder.read_folder_plan(run)
     serve.start(

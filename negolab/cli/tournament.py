@@ -10,35 +10,33 @@ import msgspec
 import typer
 
 from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, with_flags
-from negolab.cli.options import Preset, Set, parameter_changes
+from negolab.cli.options import Group, Preset, Set, parameter_changes
 from negolab.cli.play import RUNS, escape_control
 from negolab.scenarios import SUFFIX
 from negolab.tournaments.plan import Design, TournamentPlan, read_plan
 from negolab.tournaments.tournament import open_tournament
 
-app = typer.Typer(rich_markup_mode=None)
+app = Group()
 
 
 @app.command()
 @with_flags
 def tournament(
-    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan, plan.toml; or a game, with --players.")],
+    plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan, such as plan.toml, or a game with --players.")],
     *,
     players: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Players of a tournament without a plan: linear,time:beta=0.3")
+        str | None, typer.Option(metavar="A,B,...", help="Players, if there is no plan: linear,time:beta=0.3")
     ] = None,
-    n: Annotated[int | None, typer.Option(help="Draws of chance (default: the plan's, or 50).", min=1)] = None,
+    n: Annotated[int | None, typer.Option(help="Number of draws (default: the plan's, or 50).", min=1)] = None,
     seed: Annotated[int | None, typer.Option(help="Seed of the draws (default: the plan's, or 0).")] = None,
     preset: Preset = None,
     set_: Set = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The tournament's folder (default: data/runs/ and the name of plan or game).")
-    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder of the tournament (default: data/runs/PLAN).")] = None,
     flags: RunFlags,
 ) -> None:
-    """Let players meet each other on the same draws, and rank them. Run it again to go on where it stopped.
+    """Play many players against each other and rank them. Run it again to resume.
 
-    Writing a plan: negolab new tournament."""
+    To write a plan: negolab new tournament."""
     file = Path(plan)
     is_plan = file.suffix == SUFFIX
     if is_plan and (players or preset or set_):

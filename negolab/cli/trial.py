@@ -39,35 +39,36 @@ SLACK = 60.0
 
 
 def try_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The study's file, such as prices.toml.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")],
     n: Annotated[
         int | None, typer.Option("-n", min=1, max=1000, help=f"Number of bots (default: {BOTS}, with --browser none).")
     ] = None,
     browsers: Annotated[
         int | None,
-        typer.Option("--browser", min=1, max=20, metavar="N", help="Let N real browsers go through, in real time."),
+        typer.Option("--browser", min=1, max=20, metavar="N", help="Use N real browsers, in real time."),
     ] = None,
     pictures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Keep a picture of each kind of page of each browser.")
+        Path | None, typer.Option(metavar="FOLDER", help="Save a picture of each kind of page.")
     ] = None,
     models: Annotated[
-        bool, typer.Option("--models", help="Let language models play, at their price and pace; else a stand-in does.")
+        bool,
+        typer.Option("--models", help="Call the study's language models, which costs money (default: random-legal)."),
     ] = False,
     base_urls: BaseUrls = None,
-    budget: Annotated[float | None, typer.Option(min=0, help="US dollars that models may cost in all.")] = None,
+    budget: Annotated[float | None, typer.Option(min=0, help="Maximum cost of models in US dollars.")] = None,
     prices: PriceOption = None,
-    out: Annotated[Path | None, typer.Option(help="Folder for the tables of the bots' data.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the bots' tables.")] = None,
 ) -> None:
-    """Let bots or browsers go through a study, and say what came of it; exit status 1 if anything is wrong.
+    """Test a study with bots or real browsers. Exits with 1 if anything is wrong.
 
-    Nothing is kept but what --out and --pictures write.
+    Only --out and --pictures keep anything.
     """
     if not models and (base_urls or budget is not None or prices):
-        raise ValueError("--base-url, --budget and --price are for the models: say --models, too")
+        raise ValueError("--base-url, --budget and --price need --models")
     if pictures is not None and browsers is None:
-        raise ValueError("--pictures are of browsers: say --browser 2, too")
+        raise ValueError("--pictures needs browsers: add --browser 2")
     if out is not None and browsers is not None and n is None:
-        raise ValueError(f"--out is for the bots' data: say -n {BOTS}, too")
+        raise ValueError(f"--out keeps the bots' data: add -n {BOTS}")
     study, wrong = read_study(file), False
     known = _models(study, base_urls or (), budget, prices or ()) if models else None
     program = None
@@ -149,7 +150,7 @@ def found_lines(found: Findings) -> list[str]:
             ("page", "came", "went on", "median s", "longest s"),
             [(p.name, str(p.came), str(p.passed), f"{p.median:.0f}", f"{p.longest:.0f}") for p in found.pages],
         ),
-        "times are those of bots who read 4 words a second; waits for others are included",
+        "times are for bots that read 4 words a second, including waits for others",
         "",
         *cell_lines(found.status.cells, currency),
         "",

@@ -67,7 +67,7 @@ def read_file(path: Path) -> list[Dialogue]:
         not (isinstance(one, dict) and needed <= one.keys()) for one in dialogues
     ):
         raise ValueError(
-            f"{path} is no file of CaSiNo: it must hold a list of dialogues with {', '.join(sorted(needed))}"
+            f"{path} is not a CaSiNo file: it must contain a list of dialogues with {', '.join(sorted(needed))}"
         )
     return dialogues
 
@@ -96,7 +96,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
     try:
         return _to_record(dialogue, file)
     except (KeyError, TypeError, AttributeError, StopIteration) as error:
-        raise ValueError(f"the dialogue lacks what one has: {type(error).__name__}: {error}") from None
+        raise ValueError(f"the dialogue is incomplete: {type(error).__name__}: {error}") from None
 
 
 def _to_record(dialogue: Dialogue, file: str) -> Record:
@@ -180,7 +180,7 @@ def submit(match: Match, seat: Seat, text: str, source: str = SOURCE) -> None:
 def _compare(match: Match) -> None:
     """Raise `ValueError` unless the match is over and pays what is stored."""
     if match.ended is None:
-        raise ValueError("it has no end: neither an agreement nor a walk-away")
+        raise ValueError("it has neither an agreement nor a walk-away")
     stored = {seat: match.notes["participants"][seat]["outcomes"]["points_scored"] for seat in SEATS}
     if match.ended.payoffs != stored:
         raise ValueError(f"it pays {match.ended.payoffs}, and stored are {stored}")

@@ -268,7 +268,7 @@ def _parse_pair(one: View | Context | None, two: View | Context) -> Dialogue | N
     if not (isinstance(one, View) and isinstance(two, View) and _is_mirrored(one, two)):
         return None
     if one.end != two.end:
-        raise LineError(two.line, f"this view ends as {two.end}, the one of line {one.line} as {one.end}")
+        raise LineError(two.line, f"this view ends as {two.end}, but the one on line {one.line} as {one.end}")
     if one.end == "agreed" and two.took != one.left:
         raise LineError(two.line, f"this selection and the one of line {one.line} do not add up to the counts")
     return _dialogue(one, 2, two.took)

@@ -79,7 +79,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
         `talk_limit` and `max_chars` are larger than the preset's where the dialogue needs it.
 
     Raises:
-        ValueError: The dialogue is none that the rules allow: the two did not speak in turns, or words cannot be sent.
+        ValueError: The dialogue is none that the rules allow: the speakers did not alternate, or words cannot be sent.
     """
     turns, closer = dialogue["turns"], dialogue["selector"]
     game = _game_for(len(turns) + 1, max((len(words) for _, words in turns), default=0))
@@ -140,7 +140,7 @@ def _say(match: Match, seat: Seat, words: str) -> None:
 
 def _submit(match: Match, seat: Seat, text: str) -> None:
     if not match.asks(seat):
-        raise ValueError("the two did not speak in turns")
+        raise ValueError("the speakers did not alternate")
     match.submit(seat, Reply(text, via=SOURCE))
 
 

@@ -98,7 +98,7 @@ def read_number(text: str, decimal: str = ".") -> str:
     plain = " ".join("".join(char for char in text if unicodedata.category(char) != "Sc").split())
     found = _NUMBERS[decimal].fullmatch(plain)
     if found is None:
-        raise ValueError(f"{text!r} is no number with decimal = {decimal!r}: mend the cell, or list it under empty")
+        raise ValueError(f"{text!r} is not a number with decimal = {decimal!r}: correct it, or list it under empty")
     whole, fraction = re.sub(r"\D", "", found[1]).lstrip("0") or "0", (found[2] or "").rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole
 
@@ -204,9 +204,7 @@ class Importer:
         for number in sorted(rows, key=lambda number: self._round(number, rows[number])):
             self._row, row = number, rows[number]
             if row[""]:
-                raise ValueError(
-                    f"has {row['']!r} beyond the last column: put quotes around texts that hold delimiters"
-                )
+                raise ValueError(f"has {row['']!r} beyond the last column: quote texts that contain delimiters")
             if row in (kept if "round" in self.plan.columns else kept[-1:]):
                 self.left_out[number] = match, "repeats a row of this match"
                 continue
@@ -229,11 +227,13 @@ class Importer:
             raise ValueError("nothing comes before it: the match has no turn")
         counts = Counter(self._round(turn.row, rows[turn.row]) for turn in turns)
         if self.game == "split" and "round" in self.plan.columns and (odd := [r for r, n in counts.items() if n != 2]):
-            raise ValueError(f"its match has not one claim of each party in round {odd[0]}: add it, or mend the rounds")
+            raise ValueError(
+                f"round {odd[0]} of its match needs one claim from each party: add it, or correct the rounds"
+            )
         is_over = end or (turns[-1].action == "reject" and not turns[-1].offer) or self.plan.unfinished == "no deal"
         if not is_over and self.game != "split":
             raise ValueError(
-                'ends nothing, and no row follows: add one that accepts or walks away, or set unfinished = "no deal"'
+                'ends no match, and no row follows: add one that accepts or walks away, or set unfinished = "no deal"'
             )
         return Log({number: row for number, row in rows.items() if number not in self.left_out}, players, turns)
 
@@ -251,7 +251,7 @@ class Importer:
         if not text and name != "party":
             return None
         places = f"A, B or skip of [parties]: {suggest(text, known)}" if name == "party" else "a list of [actions]"
-        raise ValueError(f"the {name} {text!r} is unknown: mend it, or add it to {places}")
+        raise ValueError(f"the {name} {text!r} is unknown: correct it, or add it to {places}")
 
     def _acts(self, row: dict[str, str], seat: Seat, turns: list[Turn]) -> Iterator[Turn]:
         """Yield what a row tells: the turn of its party, and the answer of the other."""
@@ -267,9 +267,9 @@ class Importer:
         if action == "offer" and not offer:
             raise ValueError("makes an offer, but its cells are empty: fill them in")
         if offer and action in _ENDS:
-            raise ValueError("ends the match and makes an offer: empty its cells, or mend the action")
+            raise ValueError("ends the match and makes an offer: clear the offer, or correct the action")
         if not (action or answer or offer or words):
-            raise ValueError("says nothing: fill in an offer, an action or a message")
+            raise ValueError("is empty: enter an offer, an action or a message")
         away = {
             part: row[by[other(seat)]] for part, by in self.plan.offer.items() if part in offer and isinstance(by, dict)
         }
@@ -285,7 +285,7 @@ class Importer:
         game = self._game(log, most)
         start = game.deal(random.Random(0))
         if any(game.deal(random.Random(seed)) != start for seed in range(1, 9)):
-            raise ValueError("the game draws something at random: give in [game] what was drawn")
+            raise ValueError("the game draws values at random: set the drawn values in [game]")
         notes = {"source": SOURCE, "file": name, "match": match, "rows": [*log.rows]}
         played = Match(game, start=start, players=log.players, id=f"{Path(name).stem}-{match}", notes=notes)
         for turn in log.turns:
@@ -361,9 +361,9 @@ class Importer:
         if self.game == "agenda":
             for part, text in turn.theirs.items():
                 if units[part] not in (None, Fraction(offer[part]) + Fraction(read_number(text, self.plan.decimal))):
-                    raise ValueError(f"its shares of {part} are not the {units[part]} there are: mend a cell")
+                    raise ValueError(f"its shares of {part} do not add up to {units[part]}: correct a cell")
             if reads_as_token(turn.words):
-                raise ValueError("its message holds an answer or an offer in brackets: write it into cells of its own")
+                raise ValueError("its message contains an answer or offer in brackets: move it to its own cells")
             listed = "; ".join(f"{part} = {told}" for part, told in offer.items())
             return " ".join(
                 filter(None, (_REPLIES.get(turn.action or ""), turn.words, listed and f"[Offer: {listed}]"))
@@ -380,7 +380,7 @@ class Importer:
 def _joined(one: Turn, two: Turn) -> Turn:
     """Join what a party wrote in two rows before the other did."""
     if (one.offer and (two.offer or two.action)) or (one.action and two.action not in (None, "offer")):
-        raise ValueError(f"acts again before the other side answers row {one.row}: mend the order of the rows")
+        raise ValueError(f"acts again before the other side answers row {one.row}: correct the order of the rows")
     return Turn(
         two.row,
         one.seat,

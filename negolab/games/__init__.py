@@ -1,1 +1,4 @@
-"""The games: one folder each, found by its name (`nl.list_games()`)."""
+"""The built-in games, one folder each, found by name (`nl.list_games()`).
+
+Start with `trading/rules.py`: the class is the game, and its fields are the parameters.
+"""

@@ -253,7 +253,7 @@ class Cache:
         try:
             answer = _decoder.decode(text)
         except msgspec.DecodeError as error:
-            raise RunFailed(f"{self.file}: holds an answer that cannot be read ({error}): move the file away") from None
+            raise RunFailed(f"{self.file}: contains an unreadable answer ({error}): move the file elsewhere") from None
         return answer if paid_by == self.run else msgspec.structs.replace(answer, replayed=True)
 
     def __enter__(self) -> Self:
@@ -300,7 +300,7 @@ def _create_private(file: Path) -> None:
             f"{file}: cannot keep answers: {error.strerror}; name another file in ${CACHE_VARIABLE}, or use --no-cache"
         ) from None
     if not is_ours:
-        raise ValueError(f"{file}: is no file of kept answers; move it away, or name another in ${CACHE_VARIABLE}")
+        raise ValueError(f"{file}: not a cache of answers; move it elsewhere, or set another in ${CACHE_VARIABLE}")
 
 
 def _check_ownership(connection: sa.Connection, file: Path) -> None:
@@ -313,13 +313,15 @@ def _check_ownership(connection: sa.Connection, file: Path) -> None:
         connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA}")
     elif mark != _APPLICATION:
         raise ValueError(
-            f"{file}: is another program's database; move it away, or name another file in ${CACHE_VARIABLE}"
+            f"{file}: belongs to another program; move it elsewhere, or set another file in ${CACHE_VARIABLE}"
         )
     elif schema != SCHEMA:
         why = f"its schema is {schema}, this negolab reads {SCHEMA}"
-        raise ValueError(f"{file}: {why}; move it away, or name another file in ${CACHE_VARIABLE}")
+        raise ValueError(f"{file}: {why}; move it elsewhere, or set another file in ${CACHE_VARIABLE}")
 
 
 def _unusable(file: Path, error: Exception) -> ValueError:
     why = getattr(error, "orig", None) or error
-    return ValueError(f"{file}: cannot keep answers: {why}; move it away, or name another file in ${CACHE_VARIABLE}")
+    return ValueError(
+        f"{file}: cannot keep answers: {why}; move it elsewhere, or set another file in ${CACHE_VARIABLE}"
+    )

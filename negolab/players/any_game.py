@@ -18,12 +18,12 @@ class RandomLegal(Scripted):
     def act(self, game: AnyGame, seen: Observation[Any, Any]) -> Any:
         options = game.options(seen)
         if not options:
-            raise ValueError(f"{type(game).__name__}.options gives none for seat {seen.seat}, which is asked")
+            raise ValueError(f"{type(game).__name__}.options is empty for seat {seen.seat}, which is to move")
         return self.rng.choice(options)
 
 
 class FirstOption(Scripted):
-    """Does the first thing it may: always takes the first of the game's `options`, a fixed point to compare with."""
+    """Takes its first option: the first of the game's `options`, as a fixed baseline."""
 
     deterministic = True
 

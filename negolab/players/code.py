@@ -132,7 +132,7 @@ def _forget_if_changed(path: Path) -> None:
     if code is None or facts.get("path") != str(path) or facts["sha256"] == code.source.sha256:
         return
     if _holds_game(loaded):
-        raise ValueError(f"{path.name} holds a game and changed after it was loaded: start Python again")
+        raise ValueError(f"{path.name} contains a game and changed after it was loaded: restart Python")
     user_code.forget(code)
 
 

@@ -147,7 +147,7 @@ def _factory(
         lacks = (
             "act(self, game, seen)" if is_silent else "reply(self, told, ask): subclass negolab.Scripted and write act"
         )
-        raise ValueError(f"player {name!r} is no player: {type(probe).__name__} has no method {lacks}")
+        raise ValueError(f"player {name!r} is not a player: {type(probe).__name__} has no method {lacks}")
     try:
         getattr(probe, "check", lambda _: None)(game)
     except ValueError:

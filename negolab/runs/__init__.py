@@ -1,0 +1,4 @@
+"""Runs of many matches: plan, driver, workers and progress.
+
+Start with `run.py`; `driver.py` plays one match, `batch.py` opens a run's folder.
+"""

@@ -89,5 +89,5 @@ class AnswerCounter:
         advice = _ADVICE.get(commonest.code, _OTHER_ADVICE if "form=" not in player else "choose another model")
         return (
             f"{player}: {count:,} of {answers:,} answers ({count / answers:.0%}) could not be used, {most:,} of them "
-            f"{commonest}: {advice}, or go on all the same with --unusable 100% (in Python unusable=1)"
+            f"{commonest}: {advice}, or continue anyway with --unusable 100% (in Python unusable=1)"
         )

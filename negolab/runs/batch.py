@@ -108,7 +108,7 @@ def run(
     unusable: float = MAX_UNUSABLE,
     trust: bool = False,
 ) -> Run:
-    """Play `n` matches, also of language models, into the folder `out`, resuming what is already there.
+    """Play `n` matches into the folder `out`, with models too, and resume what is there.
 
     Inside a running event loop (a notebook) the run starts in the background and the call returns at once; elsewhere it
     returns when the run is over.
@@ -193,7 +193,7 @@ def read_arguments(
     """Return the models and the options that arguments of `run` stand for; ValueError if they exclude each other."""
     endpoint_options = (base_url, budget, budget_tokens, prices, limits)
     if models is not None and any(value is not None for value in endpoint_options):
-        raise ValueError("base_url, budget, prices and limits are said to Models(...) where models is given")
+        raise ValueError("pass base_url, budget, prices and limits to Models(...) if you pass models")
     configuration = ModelConfiguration(
         base_url=base_url,
         usd=budget,

@@ -36,7 +36,7 @@ def play(
     time_limit: float | None = None,
     watch: Watch | None = None,
 ) -> Match:
-    """Play a match to its end, also inside a running event loop, as in Jupyter.
+    """Play a match to its end; works in Jupyter too.
 
     Args:
         match: The match; it is changed in place.
@@ -81,7 +81,7 @@ async def aplay(
     time_limit: float | None = None,
     watch: Watch | None = None,
 ) -> Match:
-    """Play a match as `play` does, as a coroutine: seats that are asked at once answer at once."""
+    """Play a match to its end as a coroutine; simultaneous replies are awaited together."""
     players = _check_players(match, players, time_limit)
     while asks := match.pending():
         tasks = [
@@ -241,7 +241,7 @@ def _check_players(match: Match, players: Mapping[Seat, PlayerSpec], time_limit:
     if time_limit is not None and not 0 < time_limit < inf:
         raise ValueError(f"time_limit must be seconds above 0 or None, not {time_limit!r}")
     if set(players) - set(SEATS):
-        raise ValueError(f"players sit at A and B, not {sorted(players)}")
+        raise ValueError(f"players must be given for A and B, not {sorted(players)}")
     made: dict[Seat, Player] = {}
     facts: dict[Seat, Mapping[str, Any]] = {}
     for seat in SEATS:

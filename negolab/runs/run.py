@@ -53,7 +53,7 @@ _default_thresholds = gc.get_threshold()
 def relaxed_gc() -> Iterator[None]:
     """Freeze live objects and raise the generation-0 threshold while any run is active (reference-counted).
 
-    With thousands of calls in flight the default thresholds cost about 5 % of CPU and free nothing.
+    With thousands of calls in flight the default thresholds cost about 5% of CPU and free nothing.
     """
     global _active_runs, _default_thresholds
     with _lock:

@@ -45,7 +45,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
     texts = SCAFFOLDS[kind](name, folder, game)
     for path in texts:
         if path.exists():
-            raise ValueError(f"{path} is there already and was left alone: choose another name")
+            raise ValueError(f"{path} already exists and was not changed: choose another name")
     for path, text in texts.items():
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

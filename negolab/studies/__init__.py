@@ -1,1 +1,4 @@
-"""Studies with people: the study file, the host process that runs the matches, the database, and the export."""
+"""Studies with people: study file, host process, database and export.
+
+Start with `study_file.py`, then `session.py` (one match with people) and `server.py` (the host).
+"""

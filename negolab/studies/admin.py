@@ -148,7 +148,7 @@ class AdminService(PageService):
         match.players = {seat: str(players[seat]) for seat in SEATS}
         people: dict[Seat, None] = {seat: None for seat in SEATS if match.players[seat] == PERSON}
         if len(people) > 1 or self._database.match(match.id) is not None:
-            raise ValueError("one seat of a new branch can be yours")
+            raise ValueError("only one seat of a new branch can be yours")
         return match, people
 
     # Pages.

@@ -108,7 +108,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
             ids.setdefault(hashed, id)
             found[hashed].append((reader.line_num, status))
     except csv.Error as error:
-        raise ValueError(f"{file}: is no CSV file: {error}") from None
+        raise ValueError(f"{file}: not a CSV file: {error}") from None
     entries = [PanelEntry(hashed, ids[hashed], *zip(*rows, strict=True)) for hashed, rows in found.items()]
     _check_statuses(file, entries, form)
     return entries
@@ -181,7 +181,7 @@ def settle(
         ValueError: The study does not pay, the export cannot be read, or the file exists or cannot be written.
     """
     if study.payment is None:
-        raise ValueError(f"{beside}: has no [payment]: write one to pay bonuses")
+        raise ValueError(f"{beside}: add [payment] to pay bonuses")
     entries = _entries(database, study, panel, form)
     with database.bonus_run(study.name):
         known = _known(database, study, entries)
@@ -285,7 +285,7 @@ def _consider(
         lines = " and ".join(map(str, entry.lines))
         settlement.said.append(f"{entry.id}: repeated in lines {lines} ({statuses or 'no status'}): counted once")
     if person is None:
-        settlement.said.append(f"{entry.id}: unknown: nobody came to this study with this id")
+        settlement.said.append(f"{entry.id}: unknown: nobody with this id was in this study")
     elif person.id in written:
         settlement.earlier += 1
         if state != "paid":
@@ -338,7 +338,7 @@ def _write_new(
     """Note in the database whom a new file pays how much, and write it; `ValueError` if that cannot be done."""
     if path.exists() or not path.absolute().parent.is_dir():
         raise ValueError(
-            f"{path}: {'is there already' if path.exists() else f'there is no folder {path.parent}'}; "
+            f"{path}: {'already exists' if path.exists() else f'there is no folder {path.parent}'}; "
             "choose another file with --out"
         )
     sha256 = hashlib.sha256(_content(settlement.amounts, settlement.currency, form.delimiter)).hexdigest()
@@ -381,5 +381,5 @@ def _store(path: Path, content: bytes, again: bool) -> None:
     except OSError as error:
         raise ValueError(
             f"{path}: cannot be written: {error.strerror}; "
-            f"{'move it away and run it again' if isinstance(error, FileExistsError) else 'run it again once it can'}"
+            f"{'move it elsewhere' if isinstance(error, FileExistsError) else 'fix that'} and run the command again"
         ) from None

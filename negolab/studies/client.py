@@ -198,7 +198,7 @@ class HostSeat:
     def __init__(self, page: PageClient) -> None:
         state = page.state
         if not isinstance(state, Playing):
-            raise ValueError(f"the page shows no match but {type(state).__name__}")
+            raise ValueError(f"the page shows no match, but {type(state).__name__}")
         self._page, self._last = page, state
         self._class = catalog.imported_class(state.game)
         self.game: AnyGame = rebuild_game(self._class, state.params)

@@ -120,7 +120,7 @@ def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:
         return Finding("models", error_sentence(error), advice)
     if faults := asyncio.run(_ask_models(study, models)):
         return Finding("models", "; ".join(faults), "start the service, or mend what it says, and look again")
-    return Finding("models", ", ".join(known.url for known in config.endpoints) or "none is needed")
+    return Finding("models", ", ".join(known.url for known in config.endpoints) or "none needed")
 
 
 async def _ask_models(study: Study, models: KnownEndpoints) -> list[str]:

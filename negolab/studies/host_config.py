@@ -83,11 +83,11 @@ class KnownEndpoints:
         matching = [each for each in self._known if base_url is None or each.url == base_url.rstrip("/")]
         if not matching:
             listed = ", ".join(known.url for known in self._known)
-            raise ValueError(f"the models at {base_url} are not known here, those at {listed} are: add --base-url URL")
+            raise ValueError(f"the models at {base_url} are unknown here, unlike those at {listed}: add --base-url URL")
         address = next((each for each in matching if key in (None, each.key)), None)
         if address is None:
             url = matching[0].url
-            raise ValueError(f"the key {key} is not known here for the models at {url}: add --base-url {url},key={key}")
+            raise ValueError(f"the key {key} is unknown here for the models at {url}: add --base-url {url},key={key}")
         return self._models.endpoint(address.url, address.key)
 
     def for_study(self) -> KnownEndpoints:

@@ -13,7 +13,7 @@ from negolab.studies.status import Status
 _HOST = CollectorRegistry()
 OPERATIONS = Histogram(
     "negolab_host_seconds",
-    "Seconds in which the host answered an operation of a page, waiting for news left out.",
+    "Seconds the host took to answer a page's operation, excluding long polls.",
     ["operation"],
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
     registry=_HOST,
@@ -24,10 +24,10 @@ class GateNumbers(msgspec.Struct, frozen=True, kw_only=True):
     """Report of the participants' server.
 
     Attributes:
-        kernels: Participants who have a kernel.
+        kernels: Participants with a kernel.
         max_kernels: Most of them at the same time.
         warm: Kernels that wait for a participant.
-        queue: Participants who wait for a kernel.
+        queue: Participants waiting for a kernel.
         connections: Open connections.
         refused: Refused requests since its start, by status or reason.
     """
@@ -53,17 +53,17 @@ def render(seen: Status | None, gate: GateNumbers | None, *, database_up: bool =
     if seen is not None:
         people = Tally(person.status for person in seen.people if person.link != TEST)
         _labelled(registry, "participants", "status", "Participants.", people)
-        _labelled(registry, "matches_ended", "end", "Matches that are over, practice left out.", seen.ended)
+        _labelled(registry, "matches_ended", "end", "Finished matches, excluding practice.", seen.ended)
         gauges |= {
             "matches_running": ("Matches that are played now, practice included.", seen.running),
             "errors": ("Errors that were noted.", sum(person.errors for person in seen.people)),
         }
     if gate is not None:
         gauges |= {
-            "kernels": ("Participants who have a kernel.", gate.kernels),
-            "kernels_max": ("Most participants who have a kernel.", gate.max_kernels),
+            "kernels": ("Participants with a kernel.", gate.kernels),
+            "kernels_max": ("Maximum number of participants with a kernel.", gate.max_kernels),
             "kernels_warm": ("Kernels that wait for a participant.", gate.warm),
-            "queue": ("Participants who wait for a kernel.", gate.queue),
+            "queue": ("Participants waiting for a kernel.", gate.queue),
             "connections": ("Open connections of participants and strangers.", gate.connections),
         }
         refused = Counter("negolab_refused", "Refused requests, by status or reason.", ["reason"], registry=registry)

@@ -73,7 +73,7 @@ class Question(TomlTable, frozen=True):
         for choice in self.choices:
             check_text(choice, "a choice")
             if self.kind == "several" and PARTED_BY.strip() in choice:
-                raise ValueError(f"a choice must not hold {PARTED_BY.strip()!r}, which parts the choices of an answer")
+                raise ValueError(f"a choice must not contain {PARTED_BY.strip()!r}, which separates choices")
         check_distinct(self.choices, "the choice")
 
     @property

@@ -124,7 +124,7 @@ class Host:
         self._failures = 0
 
     def _why(self) -> str:
-        return f"negolab is {self.outage}. Nothing is lost, and this page goes on by itself."
+        return f"negolab is {self.outage}. Nothing is lost, and this page continues by itself."
 
     def open(self, database: Database) -> None:
         """Claim a database and serve what it holds.
@@ -141,7 +141,7 @@ class Host:
             database.check_writable()
             if (behind := (latest := database.latest()) - time.time()) > 1:
                 log.warning(
-                    "this machine's clock is %.0f s behind the end of %s: time goes on from there", behind, database
+                    "this machine's clock is %.0f s behind the end of %s: time continues from there", behind, database
                 )
             clock.not_before(latest)
             services = self._build(database)
@@ -305,7 +305,7 @@ def _note_code(database: Database, study: Study, trust: bool) -> None:
     for reference, sha256 in sources.items():
         if noted.get(reference, sha256) != sha256 and not trust:
             raise ValueError(
-                f"{reference} has changed since study {study.name} was last served: to go on with it, give --trust"
+                f"{reference} has changed since study {study.name} was last served: to continue, add --trust"
             )
         if noted.get(reference) != sha256:
             database.note(CODE, "researcher", study=study.name, detail=f"{sha256} {reference}")
@@ -360,7 +360,7 @@ def main() -> None:
     parser.add_argument("--trial", choices=("models", "stand-ins"), help="browsers try the study: who plays for models")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
-    parser.add_argument("--trust", action="store_true", help="go on although the study's own game has changed")
+    parser.add_argument("--trust", action="store_true", help="continue although the study's own game has changed")
     parser.add_argument("--wait", action="store_true", help="start although the database is away, and wait for it")
     parser.add_argument("--module", action="append", default=[], help="of games or players of the researcher's own")
     args = parser.parse_args()

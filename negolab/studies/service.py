@@ -389,7 +389,7 @@ class StudyService(PageService):
         if not (reason := reason.strip()):
             raise AccessDenied("Give a reason: it is kept.")
         if participant.status in ENDINGS:
-            raise AccessDenied(f"Participant {number} has ended already ({participant.status}).")
+            raise AccessDenied(f"Participant {number} has already ended ({participant.status}).")
         self.scheduler.stop(participant, "ended", f"ended by the experimenter: {reason}")
         if self._database.participant(participant.id).status not in ENDINGS:
             self._database.change(participant.id, status="ended", ended=clock.time())

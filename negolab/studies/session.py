@@ -354,7 +354,7 @@ class MatchSession:
         try:
             self.advance()
         except Exception:  # nobody above could handle it; the answer was dropped, and `retry` asks again
-            log.exception("a match could not go on")
+            log.exception("a match could not continue")
 
     def _fail(self, seat: Seat, error: Exception) -> None:
         """Ask a language model that cannot be reached again while patience lasts; then give its seat away or abort the

@@ -125,7 +125,7 @@ class PracticeStep(RoundsStep, frozen=True, kw_only=True, tag="practice"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.opponent:
-            raise ValueError('opponent is missing: practice is against a player, such as opponent = "random-legal"')
+            raise ValueError('add an opponent for practice, such as opponent = "random-legal"')
 
 
 class MatchStep(RoundsStep, frozen=True, kw_only=True, tag="match"):
@@ -221,12 +221,12 @@ def check_steps(steps: Sequence[Step], consent: str, instructions: str) -> None:
     if "consent" in kinds[1:]:
         raise ValueError("consent comes first: before it nothing may be asked or shown")
     if consent and "consent" not in kinds:
-        raise ValueError('the study has a text of consent: begin with a step of kind = "consent", or leave it out')
+        raise ValueError('the study has a consent text: begin with a step of kind = "consent", or delete the text')
     if "end" in kinds[:-1]:
         raise ValueError("end comes last")
     last = max(i for i, kind in enumerate(kinds) if kind == "match")
     if {"quiz", "practice"} & set(kinds[last:]):
-        raise ValueError("quiz and practice come before the last match, with which the study is complete")
+        raise ValueError("put quiz and practice before the last match, which completes the study")
     for step in steps:
         if isinstance(step, ConsentStep | InstructionsStep):
             check_text(step.text or (consent if isinstance(step, ConsentStep) else instructions), step.kind)

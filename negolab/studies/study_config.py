@@ -137,7 +137,7 @@ class Practice(TomlTable, frozen=True):
 
     def __post_init__(self) -> None:
         if self.matches and not self.opponent:
-            raise ValueError('opponent is missing: practice is against a player, such as opponent = "random-legal"')
+            raise ValueError('add an opponent for practice, such as opponent = "random-legal"')
 
 
 class Study(TomlTable, frozen=True):

@@ -163,7 +163,7 @@ def _playable(study: Study, settings: Treatment, step: RoundsStep) -> None:
     game = study.loaded(settings)
     players = {"opponent": settings.opponent or study.pairing.player}
     if players["opponent"] is None and settings.delay != Delay():
-        raise ValueError("delay is for a scripted player: name an opponent, or leave it out")
+        raise ValueError("delay needs an opponent: add one, or delete delay")
     if settings.has_model:
         players["models: then"] = study.models.player
     alternates = isinstance(step, MatchStep) and step.roles == "alternating" and step.matches > 1
@@ -187,12 +187,12 @@ def _seat_advice(settings: Treatment, step: RoundsStep, alternates: bool, error:
 
 def _unused_practice(practice: Practice) -> None:
     if practice != Practice():
-        raise ValueError("matches is 0: say how many, or leave [practice] out")
+        raise ValueError("matches is 0: set the number, or delete [practice]")
 
 
 def _pairs(study: Study, written: bool) -> None:
     if written and not study.paired:
-        raise ValueError("every treatment has an opponent, nobody waits: leave [pairing] out, or an opponent")
+        raise ValueError("every treatment has an opponent, so nobody waits: delete [pairing] or an opponent")
 
 
 # The texts of a study.

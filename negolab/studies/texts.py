@@ -70,12 +70,14 @@ _REWORDED = {
 def rename(overrides: dict[str, str]) -> dict[str, str]:
     """Return texts by the keys that they have now, with a warning for each that had another or is not used any more."""
     for old in overrides.keys() & _RENAMED:
-        logging.getLogger("negolab.studies").warning("texts: %s is called %s now", old, _RENAMED[old])
+        logging.getLogger("negolab.studies").warning("texts: %s is now called %s", old, _RENAMED[old])
     new = {_RENAMED.get(key, key): text for key, text in overrides.items()}
     if "agenda.option" in overrides:
         new["table.option"] = overrides["agenda.option"].replace("{points}", "{note}")
     for key in [key for key, slot in _REWORDED.items() if key in new and (not slot or f"{{{slot}}}" in new[key])]:
-        logging.getLogger("negolab.studies").warning("texts: %s is worded anew, so its own words are not used", key)
+        logging.getLogger("negolab.studies").warning(
+            "texts: %s has a new meaning, so the study's wording is not used", key
+        )
         del new[key]
     return new
 

@@ -151,7 +151,7 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
     if (left := leaving_cell(executed)) is not None:
         return _Ran("failed", CellError(kind="SystemExit", text="it ended the notebook", cell=left))
     if not any(file.name != NOTEBOOK for file in attempt.iterdir()):
-        text = "nothing was written to the folder `out`: it played nothing"
+        text = "no records in the folder `out`: the notebook played nothing"
         return _Ran("failed", CellError(kind="ValueError", text=text))
     # Own files are given by whole paths, which another machine would not know.
     planned = {name: cell.params[name] if value == given[name] else value for name, value in values.items()}

@@ -131,11 +131,9 @@ def check_folder(
     _check_not_file(folder.path)
     stored = manifest.read(folder.path)
     if not stored and any(folder.path.glob("*.jsonl")):
-        raise ValueError(f"{folder.path} holds records of something else: choose another folder")
+        raise ValueError(f"{folder.path} has other records: choose another folder")
     if stored and stored.get("notebook") != sha256:
-        raise ValueError(
-            f"{folder.path} holds cells of another notebook, or of this one as it was: choose another folder"
-        )
+        raise ValueError(f"{folder.path} has cells of another or an older notebook: choose another folder")
     if stored and not trust and (changed := _changed_code(folder, stored, players or {})):
         raise ValueError(
             f"{' and '.join(changed)} has changed since cells of {folder.path} were run: choose another folder, or go "
@@ -145,7 +143,7 @@ def check_folder(
     if unknown := [id for id in folder.done() if id not in ids]:
         few = ", ".join(unknown[:2])
         raise ValueError(
-            f"{folder.path} holds {len(unknown)} cells that this plan does not have ({few}): choose another folder"
+            f"{folder.path} has {len(unknown)} cells that are not in this plan ({few}): choose another folder"
         )
 
 
@@ -229,11 +227,11 @@ def read_folder_plan(path: str | Path) -> SweepPlan:
     folder = Path(path).absolute()
     fields = manifest.read(folder)
     if "notebook" not in fields:
-        raise ValueError(f"{path} holds no sweep: name the folder that negolab sweep run wrote")
+        raise ValueError(f"{path} is not the folder of a sweep: name one written by negolab sweep run")
     try:
         return msgspec.convert(fields["plan"], type=SweepPlan)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{folder / manifest.FILE} holds no plan of a sweep: {error}") from None
+        raise ValueError(f"{folder / manifest.FILE} has no sweep plan: {error}") from None
 
 
 def read_sweep_status(path: str | Path, before: SweepStatus | None = None) -> SweepStatus:

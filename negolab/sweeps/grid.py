@@ -24,7 +24,7 @@ class Range(TomlTable, frozen=True):
 
     def __post_init__(self) -> None:
         if not all(isfinite(number) for number in (self.first, self.last, self.step or 0)):
-            raise ValueError("a range goes from one finite number to another")
+            raise ValueError("a range needs two finite ends")
         if (self.step is None) == (self.count is None):
             raise ValueError("a range has a step or a count")
         if self.step is not None and not (self.last - self.first) * self.step > 0:
@@ -67,7 +67,7 @@ def axes(grid: Mapping[str, Axis], together: tuple[dict[str, list[Any]], ...]) -
     names = [name for axis in axes for name in axis[0]]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name} stands there twice: a parameter belongs to one axis")
+            raise ValueError(f"{name} appears twice: a parameter belongs to one axis")
     return axes
 
 
@@ -89,7 +89,7 @@ def _rows(group: dict[str, list[Any]]) -> list[Point]:
     lengths = {len(values) for values in group.values()}
     if len(lengths) != 1 or lengths == {0}:
         counts = ", ".join(f"{name} has {len(values)}" for name, values in group.items()) or "it is empty"
-        raise ValueError(f"together: what goes together has as many values each ({counts})")
+        raise ValueError(f"together: parameters need the same number of values ({counts})")
     return [dict(zip(group, row, strict=True)) for row in zip(*group.values(), strict=True)]
 
 

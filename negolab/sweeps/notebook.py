@@ -40,7 +40,7 @@ class Notebook:
         try:
             self._node: Any = nbformat.read(path, 4)
         except Exception as error:  # nbformat raises whatever its readers raise
-            raise ValueError(f"{path} is no notebook: {error}") from None
+            raise ValueError(f"{path} is not a notebook: {error}") from None
         python = {"name": "python3", "language": "python", "display_name": "Python 3"}
         self._node.metadata.setdefault("kernelspec", python)
         self._node.metadata.setdefault("language_info", {"name": "python"})
@@ -101,9 +101,7 @@ class Notebook:
         """Raise ValueError if a sweep cannot run the notebook, or for the first of the names that it lacks."""
         if len(self._parameter_cells) > 1:
             said = " and ".join(f"{at} ({text.splitlines()[0]:.40})" for at, text in self._parameter_cells.items())
-            raise ValueError(
-                f"{self.path}: cells {said} are both tagged `parameters`: the later one would win; tag one"
-            )
+            raise ValueError(f"{self.path}: cells {said} are both tagged `parameters`: tag only one")
         if not self.parameters:
             raise ValueError(f"{self.path} has no parameters: tag the cell that sets them with `parameters`")
         for name in SWEEP_PARAMETERS:

@@ -125,15 +125,15 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         names = [name for axis in axes for name in axis[0]]
         for name in [*names, *self.fixed, *self.tiny]:
             if name in SWEEP_PARAMETERS:
-                raise ValueError(f"{name} is set by the sweep: leave it out")
+                raise ValueError(f"{name} is set by the sweep: remove it")
         if both := next((name for name in names if name in self.fixed), None):
-            raise ValueError(f"{both} is on an axis and fixed: leave one out")
+            raise ValueError(f"{both} is both on an axis and fixed: remove one")
         if self.models is None and (self.limits.usd or self.limits.tokens):
-            raise ValueError("limits: usd and tokens are of models: say in [models] how they are reached")
+            raise ValueError("limits: usd and tokens need [models]")
         if prod(map(len, axes)) * self.repeats > MAX_CELLS:
             raise ValueError(f"more than {MAX_CELLS:,} cells")
         if next(self.points(), None) is None:
-            raise ValueError("without: everything is left out")
+            raise ValueError("without: no combination is left")
         points = [self.fixed, self.tiny, *chain.from_iterable(axes)]
         invalid = [name for point in points for name, value in point.items() if not _is_parameter_value(value)]
         if invalid:

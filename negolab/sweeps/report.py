@@ -94,7 +94,7 @@ def write_report(
             page = notebook_page(_run_notebook(notebook, run.resolve()), f"{run.resolve().name}: report", code=code)
         if remote := _REMOTE_RESOURCE.search(page):
             raise ValueError(
-                f"{notebook.path.name} shows what stands at another address, {remote[0][:100]}...: leave that out"
+                f"{notebook.path.name} loads content from another address, {remote[0][:100]}...: remove it"
             )
     target = out or (run if run.is_dir() else run.parent) / "report.html"
     atomic_write(target, page.encode())

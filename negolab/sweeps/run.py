@@ -110,7 +110,7 @@ class Sweep:
         self._notebook = Notebook(notebook_file)
         self._notebook.check_parameters(plan.names)
         if unknown := retry - set(RETRYABLE):
-            raise ValueError(f"what is tried again is of {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
+            raise ValueError(f"--retry takes {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
         self.plan, self.folder = plan, SweepFolder(out)
         self._report, self._retry, self._notify, self._trust = report, retry, notify, trust
         self._players = own_players(plan, base or notebook_file.parent)
@@ -179,7 +179,7 @@ class Sweep:
         try:
             cell_status: CellStatus = future.result()
         except CancelledError:
-            raise RuntimeError("the scheduler is gone: what is finished is kept; run the sweep again") from None
+            raise RuntimeError("the scheduler is gone: finished cells are kept; run the sweep again") from None
         except KilledWorker as killed:
             error = CellError(kind="KilledWorker", text="each worker that ran it ended under it")
             cell_status = self._write_status(cell, "died", killed.last_worker.address, error)

@@ -110,7 +110,9 @@ def read_status(folder: Path) -> CellStatus | None:
         return None
     except (OSError, msgspec.DecodeError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
-        raise ValueError(f"{file} is no status of a cell ({why}): remove {folder} to have the cell run again") from None
+        raise ValueError(
+            f"{file} is not the status of a cell ({why}): remove {folder} to have the cell run again"
+        ) from None
     for name, size in cell_status.records.items():
         if not (kept := folder / name).is_file() or kept.stat().st_size < size:
             raise ValueError(

@@ -1,1 +1,4 @@
-"""Exact results that belong to no single game: equilibria, cooperative solutions, frontiers and surplus."""
+"""Exact results for any game: equilibria, cooperative solutions, frontiers and surplus.
+
+Start with `frontier.py`; each function cites its source.
+"""

@@ -102,7 +102,7 @@ def repeated_play(
     """
     for word, known in ((first, Style), (second, Style), (roles, Roles)):
         if word not in get_args(known):
-            raise ValueError(f"{word!r} is none of {', '.join(get_args(known))}")
+            raise ValueError(f"{word!r} must be one of {', '.join(get_args(known))}")
     if rounds < 1:
         raise ValueError(f"rounds must be at least 1, not {rounds}")
     styles = (first, second)

@@ -91,7 +91,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         for section, key, entries in (("players", "player", self.players), ("games", "game", self.games)):
             if not entries:
-                raise ValueError(f"{section}: none is named: write NAME = ... below [{section}]")
+                raise ValueError(f"{section}: empty: add NAME = ... below [{section}]")
             for label, given in entries.items():
                 if isinstance(given, dict) and key not in given:
                     raise ValueError(f"{section}: {label}: {key} is missing: write {key} = ...")
@@ -103,7 +103,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
             if name in self.conditions:
                 raise ValueError(f"conditions: {name} is a column of every table: choose another name")
         if self.conditions and not any(entrant.levels for entrant in entrants):
-            raise ValueError(f"conditions: no player is a model, {MODEL_PREFIX}MODEL: leave them out")
+            raise ValueError(f"conditions: no player is a model, {MODEL_PREFIX}MODEL: remove them")
         listed = isinstance(self.design.opponents, tuple)
         if self.design.seats != "both" and not listed:
             raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...], whom the others meet")
@@ -114,7 +114,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
         if unknown := next((name for name in named if name not in known), None):
             raise ValueError(f"no player is called {unknown!r}: {suggest(unknown, sorted(known))}")
         if next(self.pairs(entrants), None) is None:
-            raise ValueError("players: nobody meets anybody: name two or more")
+            raise ValueError("players: name two or more")
 
     def entrants(self) -> list[Entrant]:
         """Return the players, models under each combination of conditions."""
@@ -202,7 +202,7 @@ def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
                     faults.append(f"{name}: {one.label} cannot meet {two.label}: {error}")
     if faults:
         text = "; ".join(fault.rstrip(".") for fault in faults)
-        raise ValueError(f"games: {text}. Leave them out, or name who plays with players = [...] in the game")
+        raise ValueError(f"games: {text}. Remove them, or restrict the game with players = [...]")
     if twice := next((part for part in parts if [each.folder for each in parts].count(part.folder) > 1), None):
         raise ValueError(f"two pairings would be kept in {twice.folder}: choose other labels")
     return parts

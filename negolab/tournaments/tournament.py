@@ -71,7 +71,7 @@ def tournament(
     design: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Tournament:
-    """Let players meet each other in one or several games, into the folder `out`, resuming what is already there.
+    """Play a tournament of one or several games into the folder `out`, and resume what is there.
 
     All pairings of a game have the same draws, and advance together. Inside a running event loop (a notebook) the
     tournament starts in the background and the call returns at once; elsewhere it returns when it is over.
@@ -146,7 +146,7 @@ def open_tournament(
         ValueError: A player cannot play a game, or `out` holds something else.
     """
     if (there := manifest.read(out)) and "entrants" not in there:
-        raise ValueError(f"{out} holds another run, which is no tournament: choose another folder")
+        raise ValueError(f"{out} has a run that is not a tournament: choose another folder")
     try:
         parts = make_parts(plan, folder, out)
     except ValueError as error:

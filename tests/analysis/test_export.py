@@ -354,6 +354,8 @@ def test_a_pipe_in_somebody_elses_folder_holds_nobody_up(name: str, tmp_path: Pa
         finally:
             with suppress(OSError):  # nobody reads
                 os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
-    assert {"manifest.json": "holds no sweep", "cell.json": "no status of a cell", "matches.parquet": "None"}[
-        name
-    ] in said
+    assert {
+        "manifest.json": "is not the folder of a sweep",
+        "cell.json": "not the status of a cell",
+        "matches.parquet": "None",
+    }[name] in said

@@ -82,8 +82,8 @@ def test_draws_that_happen_to_be_alike_are_no_copies() -> None:
 def test_without_any_chance_a_result_is_known_exactly() -> None:
     found = summary.tally_records(nl.batch("bargaining", "linear", "boulware", n=200, swap=True))
     shown = "\n".join(summary.tally_lines(found, "cents"))
-    assert "nothing is drawn, by the game or the players" in shown
-    assert "agreed        100.0 %   n = 2 (known exactly)" in shown and "[" not in shown
+    assert "neither the game nor the players draw anything" in shown
+    assert "agreed        100.0%   n = 2 (known exactly)" in shown and "[" not in shown
 
 
 def test_a_batch_takes_games_on_one_draw_together() -> None:
@@ -102,7 +102,7 @@ def test_failed_games_are_apart_in_every_share_and_are_named_with_players_and_re
     assert (
         "without a result: 1 of 4 games" in shown and "llm:x against linear" in shown and "endpoint was down" in shown
     )
-    assert "agreed        100.0 %" in shown and shown.count("n = 3") == 3
+    assert "agreed        100.0%" in shown and shown.count("n = 3") == 3
     assert "1 of them failed and count in no share" in shown
 
 
@@ -118,7 +118,7 @@ def test_an_estimate_says_what_it_rests_on() -> None:
     assert sample_text(e._replace(n=5, draws=5, groups=5)) == "n = 5 draws (few)"
     assert sample_text(e._replace(skewed=True)).endswith("skewed: too few draws for this interval")
     assert sample_text(Sample([1.0, 2.0], ["a", "a"]).mean()) == "n = 2 on 1 draw: no interval"
-    assert "at most 39 % of draws differ" in sample_text(Sample([1.0] * 6, [*"abcdef"]).mean())
+    assert "at most 39% of draws differ" in sample_text(Sample([1.0] * 6, [*"abcdef"]).mean())
     assert sample_text(Sample([1.0, 2.0], ["a", "b"], exact=True).mean()) == "n = 2 (known exactly)"
     assert sample_text(as_sample([1.0, 2.0]).mean()) == "n = 2"
 

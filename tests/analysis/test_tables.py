@@ -244,13 +244,13 @@ def test_a_sweep_that_has_just_begun_has_no_rows_and_no_strangers(tmp_path: Path
 
 
 def test_what_is_no_sweep_and_no_status_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="no folder of a sweep"):
+    with pytest.raises(ValueError, match="not the folder of a sweep"):
         tables.cells(tmp_path)
     attempted(tmp_path / "cells" / "a", "a")
     (tmp_path / "cells" / "a" / "cell.json").write_text('{"id": 3}')
-    with pytest.raises(ValueError, match=r"cell\.json is no status of a cell"):
+    with pytest.raises(ValueError, match=r"cell\.json is not the status of a cell"):
         tables.cells(tmp_path)
-    with pytest.raises(ValueError, match=r"cell\.json is no status of a cell"):
+    with pytest.raises(ValueError, match=r"cell\.json is not the status of a cell"):
         tables.matches(tmp_path)
 
 

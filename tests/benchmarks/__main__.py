@@ -1,5 +1,5 @@
 """Print bound, measured and ratio of every measurement, or of those whose names hold one of the words given; exit 1 if
-one is missed by more than 30 %."""
+one is missed by more than 30%."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main(*words: str) -> None:
             missed.append(name)
         print(f"{name:60} {bound:>12,} {measured:>12,.{0 if least else 2}f} {ratio:>7.2f}", flush=True)
     if missed:
-        print(f"missed by more than 30 %: {'; '.join(missed)}")
+        print(f"missed by more than 30%: {'; '.join(missed)}")
         sys.exit(1)
 
 

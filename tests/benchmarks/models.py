@@ -55,7 +55,7 @@ def cost(messages: int) -> float:
 
 
 class Kept(NamedTuple):
-    """A limited run: answers per second, the share of refused attempts, and the slowest 1 % of calls."""
+    """A limited run: answers per second, the share of refused attempts, and the slowest 1% of calls."""
 
     rate: float
     refused: float
@@ -117,7 +117,7 @@ MEASUREMENTS: dict[str, Callable[[], float]] = {
     "models: a call with 60 messages, CPU ms": lambda: cost(60),
     "models: 100 a second undeclared, answers/s": of(undeclared, lambda kept: kept.rate),
     "models: 100 a second undeclared, refused %": of(undeclared, lambda kept: 100 * kept.refused),
-    "models: 100 a second undeclared, slowest 1 % of calls, s": of(undeclared, lambda kept: kept.slowest),
+    "models: 100 a second undeclared, slowest 1% of calls, s": of(undeclared, lambda kept: kept.slowest),
     "models: 300 a minute declared, missed by %": of(declared, lambda kept: off(kept.rate)),
     "models: 300 a minute declared, refused %": of(declared, lambda kept: 100 * kept.refused),
 }

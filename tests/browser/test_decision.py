@@ -62,7 +62,7 @@ def test_a_standing_offer_is_accepted_by_few_keys(game: str, chromium: Any, serv
     keys = ["a"]
     page.keyboard.press("a")
     page.wait_for_timeout(1500)
-    if table.get_by_text("needs an argument").or_(table.get_by_text("write an argument")).count():
+    if table.get_by_text("needs an argument").or_(table.get_by_text("Write an argument")).count():
         for key in ("Tab", "y", "Enter"):
             keys.append(key)
             page.keyboard.press(key)

@@ -209,7 +209,7 @@ def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(chromium:
     words.fill("long " * 60_000)
     table.get_by_role("button", name="Message only").click()
     said = words.evaluate("field => field.validationMessage")
-    assert said == "This text has 300,000 characters; 30,000 are the most."
+    assert said == "This text has 300,000 characters; the maximum is 30,000."
     words.fill("Let us trade.")
     table.get_by_role("button", name="Message only").click()
     table.locator(".nl-past .nl-you", has_text="Let us trade.").first.wait_for()

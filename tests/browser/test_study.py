@@ -90,8 +90,8 @@ def open_in_a_second_tab(person: Person) -> None:
     person.page.goto(person.link)
     goes_on(person)
     older.locator(".nl-away").wait_for(state="attached")
-    assert older.get_by_text("This page was opened in another tab. It goes on there.").first.is_visible()
-    assert [button.inner_text() for button in older.get_by_role("button").all()] == ["Go on here instead"]
+    assert older.get_by_text("This page was opened in another tab and continues there.").first.is_visible()
+    assert [button.inner_text() for button in older.get_by_role("button").all()] == ["Continue here instead"]
     older.close()
 
 
@@ -229,7 +229,7 @@ def one_waits_for_the_other(chromium: Any, server: StudyServer) -> tuple[Person,
     prompt, late = sorted(people, key=lambda person: not person.has_turn())
     prompt.move()
     late.wait_until(late.has_turn)
-    late.wait_for_text("left for your answer")
+    late.wait_for_text("left to answer")
     prompt.wait_until(prompt.is_waiting)
     return prompt, late
 
@@ -238,7 +238,7 @@ def nobody_comes_for_the_third(chromium: Any, server: StudyServer) -> None:
     person = Person(chromium, server).join().begin()
     person.wait_for_text("Waiting for another participant.")
     assert person.completion_code() == "ALONE4242"
-    person.wait_for_text("Nobody came to play with you")
+    person.wait_for_text("Nobody joined you")
     with server.database() as database:
         assert database.matches(server.study.name, participant=person.id) == []
     assert server.participant(person.id).status == "unpaired"
@@ -248,7 +248,7 @@ def nobody_comes_for_the_third(chromium: Any, server: StudyServer) -> None:
 def time_is_up_and_no_move_is_made(prompt: Person, late: Person) -> None:
     assert late.completion_code() == "LATE4242"
     assert prompt.completion_code() == "LEFT4242"
-    late.wait_for_text("no valid answer came in time")
+    late.wait_for_text("no valid answer arrived in time")
     prompt.wait_for_text("the other person has left or did not answer in time")
     record = prompt.check_record()
     assert late.check_record() == record
@@ -293,7 +293,7 @@ def test_every_page_of_a_visit_is_usable_by_keyboard_and_on_a_phone(tmp_path: Pa
         assert met == list(study_visit.PAGES)
         assert person.completion_code() == "DONE4242"
         person.wait_for_text("For taking part")
-        back = person.page.get_by_role("link", name="Go on to panel.example")
+        back = person.page.get_by_role("link", name="Continue to panel.example")
         assert back.get_attribute("href") == "https://panel.example/submissions/complete?cc=DONE4242"
         assert back.get_attribute("rel") == "noopener noreferrer"
         person.check_record()
@@ -453,7 +453,7 @@ def question_is_in_view(person: Person, name: str) -> None:
     """Open a question and answer it with no: its buttons are in view, the focus is on no, and then where it was."""
     person.page.evaluate("() => document.querySelector('#rendered_cells').scrollTo(0, 100000)")
     person.press(name)
-    button = person.page.locator(".nl-leaving button:visible").get_by_text("No, go on", exact=True)
+    button = person.page.locator(".nl-leaving button:visible").get_by_text("No, continue", exact=True)
     is_in_view(person, button)
     person.wait_until(lambda: button.evaluate("button => button === document.activeElement"))
     shot(person, f"asks-{name.split()[0].lower()}")

@@ -168,7 +168,7 @@ def test_faults_of_the_page_itself_are_found(tmp_path: Path, monkeypatch: Any) -
         visit = browsers.BrowserVisit(2, study, database, id, f"http://127.0.0.1:{port}/")
         asyncio.run(browsers.visit_all([visit], program, patience=2.0))
     found = "\n".join(visit.faults)
-    for fault in ("wider than the window", "on the console", "thrown", "failed with 404", "did not go on for 2 s"):
+    for fault in ("wider than the window", "on the console", "thrown", "failed with 404", "did not continue for 2 s"):
         assert "browser 2 (360 px) at " in found and fault in found, found
 
 
@@ -178,7 +178,7 @@ def test_a_missing_package_or_browser_is_one_line(tmp_path: Path, capsys: Any, m
         code, out, err = try_(capsys, without, tmp_path, ALONE, "--browser", "1")
     assert (code, out, err) == (2, "", "negolab: --browser needs playwright: pip install 'negolab[browser]'\n")
     code, _, err = try_(capsys, monkeypatch, tmp_path, ALONE, "--pictures", "shots")
-    assert (code, err) == (2, "negolab: --pictures are of browsers: say --browser 2, too\n")
+    assert (code, err) == (2, "negolab: --pictures needs browsers: add --browser 2\n")
 
 
 def test_browsers_try_the_study_but_for_models_and_partners(tmp_path: Path) -> None:

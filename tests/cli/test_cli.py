@@ -51,13 +51,33 @@ def test_games_lists_every_game_with_its_presets() -> None:
 
 def test_games_explains_each_preset_and_parameter_of_a_game() -> None:
     for name in catalog.game_names():
-        shown = negolab("games", name).stdout
+        shown = negolab("games", name, "--all").stdout
         game, notes = nl.load(name), catalog.preset_notes(catalog.game_module(name))
         assert list(notes) == list(nl.list_games()[name])
         for preset, note in notes.items():
             assert f"  {preset}: {note}\n" in shown
         for parameter, value in catalog.parameters(game).items():
             assert f"\n  {parameter} = {value!r}: " in shown
+
+
+def test_games_shows_three_presets_and_the_main_parameters_of_a_game() -> None:
+    shown = negolab("games", "bargaining").stdout
+    assert "\n  interview: " in shown and "\n  range: " not in shown
+    assert "\n  rounds = 6: " in shown and "\n  veto = " not in shown
+    assert "\n  conceder (beta, kappa, form, grid, start, reserve): Concedes at once\n" in shown
+
+
+def test_negolab_alone_names_a_command_for_each_purpose_and_the_guide() -> None:
+    ran = negolab()
+    assert ran.returncode == 0 and len(ran.stdout.splitlines()) <= 25
+    for words in ("serve", "batch bargaining", "new sweep", "new study", "new game", "guide"):
+        assert f"negolab {words}" in ran.stdout
+
+
+def test_help_lists_options_that_few_need_last() -> None:
+    shown = negolab("batch", "--help").stdout
+    needed, models, advanced = map(shown.index, ("  --swap ", "  --budget ", "  --no-cache "))
+    assert needed < models < shown.index("Advanced:") < advanced
 
 
 def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> None:
@@ -86,7 +106,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
         (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
         (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),
-        (["export", "nowhere", "--to", "csv", "--seat", "A"], "a table holds both seats; choose --to md, html, tex"),
+        (["export", "nowhere", "--to", "csv", "--seat", "A"], "tables contain both seats; choose --to md, html, tex"),
         (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
         (["watch", "trading", "--out", __file__], "is a file"),
@@ -239,7 +259,7 @@ def test_a_study_is_added_to_a_database_of_others_only_when_that_is_said(tmp_pat
     (tmp_path / "other.toml").write_text(BASE)
     for command in (["links", "other.toml", "-n", "1"], ["status", "other.toml"], ["export", "other.toml"]):
         ran = negolab("study", *command, "--db", "prices.db", cwd=tmp_path)
-        assert ran.returncode == 2 and "the database holds prices" in ran.stderr and ran.stderr.count("\n") == 1
+        assert ran.returncode == 2 and "the database has prices" in ran.stderr and ran.stderr.count("\n") == 1
     ran = negolab("study", "links", "other.toml", "-n", "1", "--db", "prices.db", "--new", cwd=tmp_path)
     assert ran.returncode == 0 and ran.stdout.count("/join/") == 1
 
@@ -269,7 +289,7 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     assert "[" in ran.stdout and "n = 30" in ran.stdout
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
     other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
-    assert "holds another run" in other.stderr
+    assert "has another run" in other.stderr
 
 
 def _remove(folder: Path) -> None:

@@ -66,7 +66,7 @@ def test_a_dialogue_that_the_rules_do_not_allow_is_named_and_left_out(tmp_path: 
     file = corpus_file(tmp_path, [*twice, *tagged()])
     ran = negolab(*IMPORT, str(file), "--out", str(tmp_path / "run"))
     assert ran.returncode == 0, ran.stderr
-    assert "left out: small.txt, line 1: the two did not speak in turns" in ran.stdout
+    assert "left out: small.txt, line 1: the speakers did not alternate" in ran.stdout
     assert [record.id for record in read(tmp_path / "run")] == ["small-00003"]
 
 
@@ -107,8 +107,8 @@ def test_a_folder_with_other_records_is_refused(file: Path, tmp_path: Path) -> N
     batch = tmp_path / "batch"
     negolab("batch", "split", "--a", "equal", "--b", "equal", "--n", "2", "--out", str(batch))
     ran = negolab(*IMPORT, str(file), "--out", str(batch))
-    assert ran.returncode == 2 and "holds a batch" in ran.stderr
+    assert ran.returncode == 2 and "has a batch" in ran.stderr
     negolab(*IMPORT, str(file), "--out", str(tmp_path / "run"))
     moved = file.rename(tmp_path / "big.txt")
     ran = negolab(*IMPORT, str(moved), "--out", str(tmp_path / "run"))
-    assert ran.returncode == 2 and "holds other records, such as small-00001" in ran.stderr
+    assert ran.returncode == 2 and "has other records, such as small-00001" in ran.stderr

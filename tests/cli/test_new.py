@@ -66,5 +66,5 @@ def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(tmp_path: Path
 def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text("mine")
     ran = negolab("new", "game", "mine", cwd=tmp_path)
-    assert ran.returncode == 2 and "test_mine.py is there already" in ran.stderr
+    assert ran.returncode == 2 and "test_mine.py already exists" in ran.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["test_mine.py"]

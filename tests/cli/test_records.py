@@ -69,7 +69,7 @@ def test_code_that_was_never_run_here_is_run_only_with_trust(
     monkeypatch.setenv(TRUSTED, str(tmp_path / "trusted.txt"))
     ran = negolab("check", str(tmp_path / "run"))
     (line,) = ran.stderr.splitlines()
-    assert ran.returncode == 2 and not ran.stdout and "mygame.py" in line and "give --trust" in line
+    assert ran.returncode == 2 and not ran.stdout and "mygame.py" in line and "add --trust" in line
     assert "1 record, it replays" in negolab("check", str(tmp_path / "run"), "--trust").stdout
     assert "1 record, it replays" in negolab("check", str(tmp_path / "run")).stdout  # asked once
 
@@ -155,7 +155,7 @@ def test_a_transcript_is_written_over_an_earlier_one_only(to: str, tmp_path: Pat
         source.write_bytes(match.record().to_line())
     mine.write_text("\\documentclass[a4paper]{article}\n% five years of work\n")
     ran = negolab("export", str(source), "--to", to)
-    assert ran.returncode == 2 and f"thesis.{to}: is there already and is no transcript" in ran.stderr
+    assert ran.returncode == 2 and f"thesis.{to}: already exists and is not a transcript" in ran.stderr
     assert "five years" in mine.read_text()
 
 
@@ -233,7 +233,7 @@ def test_one_cause_is_one_line_with_its_count_and_first_record(sweep: Path, caps
     with pytest.raises(ValueError, match=r"^3 differences in 9 records$"):
         records.check(sweep)
     first = json.loads(lines[0])["header"]["id"]
-    assert capsys.readouterr().out == f"3 records: the id stands there twice; first: record {first} in cell two\n"
+    assert capsys.readouterr().out == f"3 records: the id appears twice; first: record {first} in cell two\n"
 
 
 def test_a_rule_that_changed_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -317,8 +317,8 @@ def test_an_import_that_is_repeated_adds_nothing(
 
 def test_an_import_names_what_stands_in_its_way(results: Path, tmp_path: Path) -> None:
     for folders, out, said in (
-        ([tmp_path / "nowhere"], tmp_path / "run", "nowhere is no folder: name a folder of results"),
-        ([results], results / "run", "which is read: choose a folder outside"),
+        ([tmp_path / "nowhere"], tmp_path / "run", "nowhere is not a folder: name a folder of results"),
+        ([results], results / "run", "which is being read: choose a folder outside"),
         ([results / "linear-t1.0" / "clean_up"], tmp_path / "run", "clean_up: 1 episode of another game, left out"),
     ):
         with pytest.raises(ValueError, match=said):

@@ -159,7 +159,7 @@ def test_a_link_in_somebody_elses_folder_brings_no_record_of_another_into_an_exp
             store.append(batch("trading", players, players, n=1, seed=1)[0])
     (theirs / "link.jsonl").symlink_to(mine / "records.jsonl")
     (theirs / "inside.jsonl").symlink_to(theirs / "records.jsonl")
-    with pytest.warns(UserWarning, match="link.jsonl leads out of .*theirs and was left out: name it to read it"):
+    with pytest.warns(UserWarning, match="link.jsonl leads out of .*theirs and was skipped: name it to read it"):
         assert [record.header.players["A"] for record in read(theirs)] == ["chat", "chat"]
     assert [record.header.players["A"] for record in read(theirs / "link.jsonl")] == ["fair-split"]
 

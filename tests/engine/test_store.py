@@ -71,7 +71,7 @@ def test_a_line_longer_than_any_record_is_named_and_not_read_into_memory(
 def test_brackets_nested_without_end_in_a_folders_sources_are_refused_with_the_file(tmp_path: Path) -> None:
     (tmp_path / "records.jsonl").write_bytes(LINES[0])
     (tmp_path / "sources.json").write_text('{"a":' * 100_000)
-    with pytest.raises(ValueError, match=r"sources\.json does not say where games came from"):
+    with pytest.raises(ValueError, match=r"sources\.json cannot be read"):
         read(tmp_path)
 
 
@@ -91,7 +91,7 @@ def test_a_folder_keeps_the_games_of_one_plan(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.claim(plan)
         store.claim(plan)
-        with pytest.raises(ValueError, match="holds another run"):
+        with pytest.raises(ValueError, match="has another run"):
             store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="fair-split", n=2, seed=1))
 
 
@@ -118,7 +118,7 @@ def test_a_file_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
 def test_single_matches_do_not_mix_with_a_batch(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="chat", n=2, seed=1))
-    with pytest.raises(ValueError, match="holds a batch"):
+    with pytest.raises(ValueError, match="has a batch"):
         Store(tmp_path).for_single_matches()
 
 

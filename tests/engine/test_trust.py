@@ -80,9 +80,7 @@ def test_a_dotted_name_in_a_folder_imports_nothing(
     done = python(*call, cwd=folder)
     assert not ran.exists() and done.returncode
     said = done.stderr.splitlines()[-1]
-    assert f"have not run here: nl.load('{reference}') runs it" in said or "to run it, give --trust" in said, (
-        done.stderr
-    )
+    assert f"have not run here: nl.load('{reference}') runs it" in said or "to run it, add --trust" in said, done.stderr
 
 
 def test_a_record_of_an_unknown_game_names_the_line_that_runs_it(folder: Path, tmp_path: Path) -> None:
@@ -106,7 +104,7 @@ def test_what_is_no_code_is_refused_at_once(folder: Path, tmp_path: Path, refere
     name_code(folder, reference.format(tmp_path))
     done = negolab("check", str(folder))
     assert done.returncode == 2 and done.stderr.count("\n") == 1 and "\x1b" not in done.stderr
-    assert "there is no module at" in done.stderr or "is no code" in done.stderr or "control character" in done.stderr
+    assert "there is no module at" in done.stderr or "is not code" in done.stderr or "control character" in done.stderr
 
 
 def test_a_report_that_a_folder_names_runs_after_a_yes_and_by_what_was_hashed(tmp_path: Path, ran: Path) -> None:
@@ -121,7 +119,7 @@ def test_a_report_that_a_folder_names_runs_after_a_yes_and_by_what_was_hashed(tm
     done = negolab("sweep", "report", str(run), "--trust")
     assert done.returncode == 0 and ran.exists() and not (tmp_path / "hijacked").exists(), done.stderr
     (run / "neighbour.py").write_text("WORD = 'changed'\n")
-    assert "to run it, give --trust" in negolab("sweep", "report", str(run)).stderr
+    assert "to run it, add --trust" in negolab("sweep", "report", str(run)).stderr
 
 
 # What is hashed is what runs.

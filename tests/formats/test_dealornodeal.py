@@ -128,7 +128,7 @@ def test_words_that_a_message_cannot_hold_are_no_dialogue() -> None:
 
 def test_people_who_do_not_speak_in_turns_are_refused() -> None:
     mine, theirs = tagged()
-    with pytest.raises(ValueError, match="did not speak in turns"):
+    with pytest.raises(ValueError, match="did not alternate"):
         record_of(mine.replace("THEM: then", "YOU: then"), theirs.replace("YOU: then", "THEM: then"))
 
 

@@ -63,9 +63,13 @@ MISTAKES = {
     "a setting below the issues": (
         "units = 3",
         "units = 3\ndiscount = 0.9",
-        "issue 'food': 'discount' stands too low: move it above the first line in brackets",
+        "issue 'food': 'discount' is below a line in brackets: move it above the first one",
     ),
-    "a setting among the roles": ('A = "buyer"', 'show = "all"', "roles: 'show' stands too low: move it above"),
+    "a setting among the roles": (
+        'A = "buyer"',
+        'show = "all"',
+        "roles: 'show' is below a line in brackets: move it above",
+    ),
     "an issue without a name": ('name = "price"\n', "", "issue 1 of 2: name is missing: write name = ..."),
     "a number for a table": (
         "turns = 10",
@@ -77,8 +81,12 @@ MISTAKES = {
         'show = "everything"',
         "show must be one of all, nothing, order, not 'everything'",
     ),
-    "a list without brackets": ("[9, 5, 0]", "9, 5, 0", 'a text stands in quotes, "...", and a list in brackets'),
-    "a quote too few": ('"low", ', '"low, ', "its items are parted by commas, and each text stands in quotes"),
+    "a list without brackets": (
+        "[9, 5, 0]",
+        "9, 5, 0",
+        'a line has one value: text in quotes, "...", or a list in brackets',
+    ),
+    "a quote too few": ('"low", ', '"low, ', "with commas between its items and quotes around text"),
     "a seat that does not exist": ('A = "buyer"', 'C = "buyer"', "roles: unknown key 'C': there are: A, B."),
     "too few points": (
         "[9, 5, 0]",
@@ -102,7 +110,7 @@ MISTAKES = {
     "no issue at all": (BASE[BASE.index("[[") :], "", "issues is missing: begin one with [[issues]]"),
     "no title": ('title = "Two issues"\n', "", "title is missing: write title = ..."),
     "a title of two lines": ('"Two issues"', '"Two\\nissues"', "title must be one line of text"),
-    "no quotes": ('"Two issues"', "Two issues", "line 1: Invalid value: a text stands in quotes"),
+    "no quotes": ('"Two issues"', "Two issues", "line 1: Invalid value: write text in quotes"),
     "a list that does not end": ("[9, 5, 0]", "[9, 5, 0", "a list ends with ]"),
     "a key given twice": (
         "turns = 10",
@@ -149,7 +157,7 @@ MISTAKES = {
         "units = 3\nA = 5\nB = 4\n",
         "".join(f'units = 9999\nA = 5\nB = 4\n[[issues]]\nname = "{name}"\n' for name in "abc")
         + "units = 3\nA = 1\nB = 1\n",
-        "issues: there are more than 1,000,000,000 agreements, the most that are allowed",
+        "issues: more than 1,000,000,000 agreements, the maximum",
     ),
     "too many units": (
         "units = 3",

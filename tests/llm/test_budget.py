@@ -301,10 +301,10 @@ def test_a_run_of_an_earlier_version_goes_on_with_what_it_had_spent(tmp_path: Pa
 
 def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_text("{")
-    with ExitStack() as resources, pytest.raises(ValueError, match="does not say what was spent"):
+    with ExitStack() as resources, pytest.raises(ValueError, match="has no readable costs"):
         open_models(ModelConfiguration(private=True), tmp_path, "run", [], resources)
     (tmp_path / FILE).write_text("{\n")
-    with pytest.raises(ValueError, match=r"calls.ndjson, line 1: does not say what was spent"):
+    with pytest.raises(ValueError, match=r"calls.ndjson, line 1: has no readable costs"):
         Ledger(tmp_path / FILE)
 
 

@@ -205,8 +205,8 @@ def damaged(file: Path) -> None:
 @pytest.mark.parametrize(
     ("spoilt", "said"),
     [
-        (lambda file: file.write_text("notes, long enough to be looked at"), "is no file of kept answers"),
-        (foreign, "is another program's database"),
+        (lambda file: file.write_text("notes, long enough to be looked at"), "not a cache of answers"),
+        (foreign, "belongs to another program"),
         (newer, "its schema is 9, this negolab reads 1"),
         (damaged, "cannot keep answers"),
         (lambda file: file.mkdir(), "cannot keep answers"),
@@ -314,7 +314,7 @@ def test_the_command_line_tells_and_clears(tmp_path: Path, monkeypatch: pytest.M
     assert "2 answers forgotten" in negolab("cache", "clear").stdout
     file.write_text("not a database, but long enough for its head")
     ran = negolab("cache", "clear")
-    assert ran.returncode == 2 and "is no file of kept answers" in ran.stderr and ran.stderr.count("\n") == 1
+    assert ran.returncode == 2 and "not a cache of answers" in ran.stderr and ran.stderr.count("\n") == 1
 
 
 def test_answers_are_kept_nowhere_where_the_variable_says_off(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -322,4 +322,4 @@ def test_answers_are_kept_nowhere_where_the_variable_says_off(monkeypatch: pytes
     assert default_file() is None
     with pytest.raises(ValueError, match="NEGOLAB_CACHE is off"):
         Cache()
-    assert negolab("cache", "stats").stdout == "nothing is kept: NEGOLAB_CACHE is off\n"
+    assert negolab("cache", "stats").stdout == "the cache is off (NEGOLAB_CACHE)\n"

@@ -412,16 +412,21 @@ def test_neither_a_model_nor_a_player_that_raises_is_called_deterministic(tmp_pa
             ran = negolab(
                 "batch", "bargaining", "--a", name, "--b", "linear", "--n", "2", "--out", name[:4], *more, cwd=tmp_path
             )
-            assert "nothing is drawn" not in ran.stdout and "known exactly" not in ran.stdout, ran.stdout
+            assert (
+                "neither the game nor the players draw anything" not in ran.stdout and "known exactly" not in ran.stdout
+            ), ran.stdout
     scripts = ["--a", "time", "--b", "linear", "--n", "2", "--out", "scripts"]
-    assert "nothing is drawn" in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
+    assert (
+        "neither the game nor the players draw anything"
+        in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
+    )
 
 
 def test_a_smaller_number_of_games_than_the_folder_holds_is_told(tmp_path: Path) -> None:
     command = ["batch", "trading", "--a", "random-legal", "--b", "random-legal", "--out", str(tmp_path / "run")]
     assert "more than" not in negolab(*command, "--n", "4").stderr
     ran = negolab(*command, "--n", "2")
-    assert "the folder holds 4 games, more than --n 2: the numbers above are of all" in ran.stderr
+    assert "the folder has 4 games, more than --n 2; the results above include all of them" in ran.stderr
 
 
 # What a record says of a model.
@@ -435,7 +440,7 @@ def test_persona_settings_and_label_stand_where_a_match_is_shown_and_a_refused_p
     with running_endpoint(latency=0.002, refuses=["temperature"]) as server:
         players = ["--a", f"llm:fake,{settings}", "--b", "linear", "--base-url", server.url]
         ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
-    assert "fake takes no temperature: it is left out" in ran.stderr
+    assert "fake takes no temperature: it is omitted" in ran.stderr
     (record,) = nl.read(tmp_path / "run")
     assert record.header.notes["models"]["A"]["parameters"] == {"top_p": 0.9, "max_tokens": 1000}
     shown = "mine, persona tough.txt (7a7d25e6), form=free, chat=True, history=last:2, max_tokens=1000, top_p=0.9"

@@ -179,7 +179,7 @@ def test_a_fault_that_does_not_pass_fails_the_game_after_so_many_attempts(server
 @pytest.mark.parametrize("fault", OVERLOAD)
 def test_an_endpoint_that_does_not_answer_ends_the_run_when_patience_is_over(server: Server, fault: str) -> None:
     server.set(faults={fault: 1})
-    with pytest.raises(RunFailed, match=r"has not answered for \d s \(.{10,}\): run again to go on"):
+    with pytest.raises(RunFailed, match=r"has not answered for \d s \(.{10,}\): run again to resume"):
         ask(server, limits=Limits(patience=0.2))
     assert server.counts()["requests"] > 2
 
@@ -313,14 +313,14 @@ def test_a_parameter_that_models_of_a_name_do_not_take_is_left_out_and_told(serv
     told: list[str] = []
     server.set(refuses=["temperature", "max_tokens"])
     assert ask(server, make_call(model="gpt-5-mini", temperature=0.5), notify=told.append).attempts == 1
-    assert told == ["gpt-5-mini takes no temperature: it is left out"]
+    assert told == ["gpt-5-mini takes no temperature: it is omitted"]
 
 
 def test_a_parameter_of_sampling_that_the_model_does_not_take_is_left_out_and_told(server: Server) -> None:
     told: list[str] = []
     server.set(refuses=["temperature"])
     assert ask(server, make_call(temperature=0.5), notify=told.append).attempts == 2
-    assert told == ["fake takes no temperature: it is left out"]
+    assert told == ["fake takes no temperature: it is omitted"]
 
 
 def test_a_parameter_without_which_answers_are_others_ends_the_run(server: Server) -> None:
@@ -330,7 +330,7 @@ def test_a_parameter_without_which_answers_are_others_ends_the_run(server: Serve
 
 
 def test_what_the_call_itself_sets_is_no_parameter(server: Server) -> None:
-    with pytest.raises(RunFailed, match="'stream' is no parameter of a call"):
+    with pytest.raises(RunFailed, match="'stream' cannot be set"):
         ask(server, make_call(stream=True))
     assert server.counts()["requests"] == 0
 
@@ -647,7 +647,7 @@ def test_a_bad_name_in_the_list_of_models_hides_no_other(server: Server) -> None
 @pytest.mark.parametrize("raw", ["\xff\xfe\xfa", "[]", '{"data": 5}', '{"data": {"id": "a"}}', "[" * 100_000])
 def test_what_is_no_list_of_models_is_said_to_be_none(server: Server, raw: str) -> None:
     server.set(raw=raw)
-    with pytest.raises(RunFailed, match="its answer is no list of them"):
+    with pytest.raises(RunFailed, match="its answer is not a list"):
         asking(server, Endpoint.list_models)
 
 

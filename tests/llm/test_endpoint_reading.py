@@ -167,7 +167,7 @@ def test_a_reason_to_stop_that_is_not_known_is_named_once() -> None:
     model = ParameterCompatibility("small", told.append)
     for reason in ("because", "because", "tired"):
         model.note_reason(reason)
-    line = "small ends answers for a reason that is not known, {!r}: it is asked again"
+    line = "small ends answers for an unknown reason, {!r}: it is asked again"
     assert told == [line.format("because"), line.format("tired")]
 
 
@@ -244,7 +244,7 @@ def test_a_quota_of_a_minute_is_waited_for_and_one_of_a_day_ends_the_run_with_it
     with pytest.raises(RateLimited) as refused:
         raise_for(429, {}, minute, ())
     assert refused.value.retry_after == 34
-    with pytest.raises(RunFailed, match=r"quota is used up; run again after 20\d\d-\d\d-\d\d 0[78]:00 UTC to go on$"):
+    with pytest.raises(RunFailed, match=r"quota is used up; run again after 20\d\d-\d\d-\d\d 0[78]:00 UTC to resume$"):
         raise_for(429, {}, day, ())
 
 
@@ -502,7 +502,7 @@ def test_only_a_model_that_reasons_gets_no_bound_and_as_much_as_its_service_dema
     reasons.learn(RefusedParameter("max_tokens", "HTTP 400: supports at most 512 tokens"), free)
     assert reasons.translate(free) == {"max_tokens": 512}
     bound = Call(model="m", messages=(), params={"max_tokens": 900}, repetition=())
-    with pytest.raises(RunFailed, match="does not take max_tokens as it is set: change it"):
+    with pytest.raises(RunFailed, match="does not take max_tokens with this value: change"):
         reasons.learn(RefusedParameter("max_tokens", "HTTP 400: supports at most 512 tokens"), bound)
 
 

@@ -108,7 +108,7 @@ def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
         ("time:beta=1,beta=2", "beta is given twice"),
         ("llm:x,base_url=", "base URL"),
         ("llm:x,base_url=ftp://y", "base URL"),
-        ("llm:x,base_url=http://u:secret@y/v1", "base URL must not hold"),
+        ("llm:x,base_url=http://u:secret@y/v1", "base URL must not contain"),
     ],
 )
 def test_a_wrong_setting_is_named(name: str, why: str) -> None:

@@ -401,7 +401,8 @@ def test_patience_with_an_endpoint_ends_the_run_in_one_line() -> None:
         with pytest.raises(RunFailed) as failed:
             waiting.record_failure(Unreachable("connection refused"))
         assert str(failed.value) == (
-            "http://x/v1 has not answered for 21 s (connection refused): run again to go on, or set a longer --patience"
+            "http://x/v1 has not answered for 21 s (connection refused): "
+            "run again to resume, or set a longer --patience"
         )
 
     run(silence())

@@ -50,7 +50,7 @@ def rejections(played: Played) -> list[Rejected]:
 
 
 def assert_counted(played: Played, true: Counted) -> None:
-    """Tokens and US dollars that are printed are the true ones, within 1 %."""
+    """Tokens and US dollars that are printed are the true ones, within 1%."""
     assert played.tokens is not None and played.usd is not None, played.out
     assert played.tokens == pytest.approx((true.input, true.output), rel=0.01)
     assert played.usd == pytest.approx(true.usd, rel=0.01, abs=0.0001)

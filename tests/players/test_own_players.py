@@ -177,8 +177,8 @@ def test_an_installed_package_offers_players(tmp_path: Path, mine: Path) -> None
     [
         ("none.py:Haggler", "player 'none.py:Haggler': there is no module at none.py"),
         ("mine.py:Hagler", "player 'mine.py:Hagler': mine.py has no Hagler: did you mean Haggler"),
-        ("mine.py:Empty", "player 'mine.py:Empty' is no player: Empty has no method reply"),
-        ("mine.py:Silent", "player 'mine.py:Silent' is no player: Silent has no method act"),
+        ("mine.py:Empty", "player 'mine.py:Empty' is not a player: Empty has no method reply"),
+        ("mine.py:Silent", "player 'mine.py:Silent' is not a player: Silent has no method act"),
         ("mine.py:Haggler,shares=1", "player 'mine.py:Haggler' has no parameter 'shares': did you mean share"),
         ("mine.py:Haggler,share=much", "parameter share of the player must be a number, not 'much'"),
         ("mine.py:Needs", "player 'mine.py:Needs': missing a required argument: 'depth'"),
@@ -274,7 +274,7 @@ def test_a_player_that_raises_fails_its_match_with_a_traceback_in_the_log(
 def test_the_command_says_where_the_tracebacks_are(mine: Path, tmp_path: Path) -> None:
     out = tmp_path / "run"
     ran = negolab("batch", "bargaining", "--a", "mine.py:Raises", "--b", "time", "--n", "2", "--out", str(out))
-    assert ran.returncode == 2 and f"where players failed stands in {out / ERRORS}" in ran.stderr
+    assert ran.returncode == 2 and f"failures are explained in {out / ERRORS}" in ran.stderr
 
 
 @pytest.mark.parametrize("exits", ["Exits", "ExitsLater"])

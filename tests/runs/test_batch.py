@@ -126,8 +126,8 @@ def test_the_first_ctrl_c_finishes_what_is_in_play_and_the_second_drops_it(serve
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert re.search(r"no more games begin; \d+ at play are finished first \(Ctrl-C again drops them\)", err)
-    assert "stopped after 40 of 200 games: run the same command again to go on" in err
+    assert re.search(r"stopping after \d+ running games \(press Ctrl-C again to drop them\)", err)
+    assert "stopped after 40 of 200 games: run the same command again to resume" in err
     assert "40 games" in out and summary.tally_records(read(tmp_path)).ends["NO_DEAL"] == 40
     process = start(command(server.url, tmp_path, 200))
     before = server.counts()["requests"]
@@ -268,7 +268,7 @@ def test_a_model_that_is_always_cut_ends_the_batch_with_status_3_and_has_no_payo
         (["--a", "llm:x", "--b", "time", "--unusable", "120%"], "--unusable takes a share from 0% to 100%"),
         (["--a", "llm:", "--b", "time"], "model"),
         (["--a", "llm:x,tempature=1", "--b", "time"], "did you mean temperature"),
-        (["--a", "time", "--b", "time", "--budget", "5"], "no player is a model"),
+        (["--a", "time", "--b", "time", "--budget", "5"], "options for models need a player named llm:MODEL"),
         (["--a", "llm:x", "--b", "time", "--price", "x"], "MODEL=INPUT,OUTPUT"),
         (["--a", "llm:x", "--b", "time", "--concurrency", "0"], "--concurrency"),
         (["--a", "llm:x", "--b", "time", "--base-url", "nowhere"], "nowhere"),

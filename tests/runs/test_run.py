@@ -204,7 +204,7 @@ def test_stopped_games_are_told_apart_in_the_summary(tmp_path: Path) -> None:
     shown = "\n".join(summary.tally_lines(summary.tally_records(played(tmp_path, Fake(act))), "cents"))
     assert "8 games" in shown and "without a result: 3 of 8 games" in shown
     assert "2   no answer in 6 attempts" in shown and "1   the game was not over after 9 s" in shown
-    assert "no deal       100.0 %" in shown and "3 of them failed and count in no share" in shown
+    assert "no deal       100.0%" in shown and "3 of them failed and count in no share" in shown
     assert shown.count("n = 5 draws") == 3, "shares and means are of those that were played"
 
 
@@ -322,7 +322,7 @@ def test_prices_and_limits_are_said_in_python_too(tmp_path: Path) -> None:
     url = "http://127.0.0.1:1/v1"
     with pytest.raises(ValueError, match="a budget in money needs the price of fake"):
         nl.run(GAME, f"{LLM},max_tokens=50", "linear", n=2, out=tmp_path / "a", budget=1.0, base_url=url)
-    with pytest.raises(ValueError, match=r"are said to Models\(\.\.\.\)"):
+    with pytest.raises(ValueError, match=r"to Models\(\.\.\.\)"):
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "b", models=Fake(), prices={"fake": "1,2"})
     with pytest.raises(ValueError, match="a price is INPUT,OUTPUT"):
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "c", prices={"fake": "cheap"})
@@ -624,7 +624,7 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         make(at_once=0)
     with pytest.raises(ValueError, match="game_seconds must be a number above 0"):
         make(game_seconds=-1)
-    with pytest.raises(ValueError, match="said to Models"):
+    with pytest.raises(ValueError, match="limits to Models"):
         nl.run("trading", LLM, LLM, out=tmp_path, models=Models(), budget=1.0)
 
 

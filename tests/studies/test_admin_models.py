@@ -165,9 +165,9 @@ def test_a_key_that_is_not_known_here_is_named() -> None:
     known = KnownEndpoints([EndpointAddress("http://a/v1", "A_KEY"), EndpointAddress("http://a/v1", "B_KEY")], models)
     assert known.endpoint("http://a/v1", "B_KEY") is models.endpoint("http://a/v1", "B_KEY")
     assert known.endpoint() is models.endpoint("http://a/v1", "A_KEY")
-    with pytest.raises(ValueError, match=r"^the key C_KEY is not known here for the models at http://a/v1: add --base"):
+    with pytest.raises(ValueError, match=r"^the key C_KEY is unknown here for the models at http://a/v1: add --base"):
         known.endpoint(key="C_KEY")
-    with pytest.raises(ValueError, match=r"^the models at http://b/v1 are not known here, those at "):
+    with pytest.raises(ValueError, match=r"^the models at http://b/v1 are unknown here, unlike those at "):
         known.endpoint("http://b/v1", "A_KEY")
 
 
@@ -216,7 +216,7 @@ def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: HostProces
 
 def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: HostProcess) -> None:
     for name in ("llm:fake,base_url=http://127.0.0.1:9/v1", "llm:fake,key=OTHER_KEY"):
-        with pytest.raises(NotDelivered, match="not known here"):
+        with pytest.raises(NotDelivered, match="unknown here"):
             begun(desk, name)
     assert desk.matches() == []
 

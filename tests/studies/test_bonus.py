@@ -117,7 +117,7 @@ def test_each_is_paid_what_they_earned_beyond_the_fee_and_only_once(panel: Panel
     assert stat.S_IMODE(first.path.stat().st_mode) == 0o600
     second = panel.settle(*rows)
     assert (second.path, second.amounts, second.earlier) == (None, {}, len(expected))
-    assert bonus_lines(second)[-1] == "nobody is to be paid now: no file was written"
+    assert bonus_lines(second)[-1] == "nobody is due now: no file was written"
     assert list(panel.folder.glob("*-bonus-*")) == [first.path]
     late = panel.add("latecomer")
     third = panel.settle(*rows, ("latecomer", "APPROVED"))
@@ -148,7 +148,7 @@ def test_whoever_is_not_paid_is_named_with_the_reason(panel: Panel) -> None:
         "gone: not paid: the panel says RETURNED",
         "late: not paid: the panel says TIMED-OUT",
         "busy: not paid: has not finished (playing)",
-        "stranger: unknown: nobody came to this study with this id",
+        "stranger: unknown: nobody with this id was in this study",
         f"participant {missing.number}: earned £{whole:.2f}, but is not in prolific_export.csv",
         f"participant {own.number}: earned £2.00, but came by a link without a panel's id",
     ]
@@ -208,7 +208,7 @@ def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
     assert settled.resumed == [out] and [id for id, _ in lines(out)] == ["one"]
     assert settled.path is None
     panel.add("two")
-    with pytest.raises(ValueError, match=r"pay.csv: is there already; choose another file with --out"):
+    with pytest.raises(ValueError, match=r"pay.csv: already exists; choose another file with --out"):
         panel.settle(("one", "APPROVED"), ("two", "APPROVED"), out=out)
     assert list(panel.settle(("one", "APPROVED"), ("two", "APPROVED")).amounts) == ["two"]
 
@@ -243,7 +243,7 @@ def test_a_file_that_appears_meanwhile_is_left_alone(panel: Panel, monkeypatch: 
 
     monkeypatch.setattr(Database, "plan_bonuses", crossed)
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"bonus-1.csv: cannot be written: File exists; move it away and run it"):
+        with pytest.raises(ValueError, match=r"bonus-1.csv: cannot be written: File exists; move it elsewhere and run"):
             panel.settle(("one", "APPROVED"))
         assert path.read_text() == "theirs"
     path.unlink()
@@ -255,7 +255,7 @@ def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeyp
     panel.add("one")
     with (
         monkeypatch.context() as patch,
-        pytest.raises(ValueError, match=r"cannot be written: .*run it again once it can"),
+        pytest.raises(ValueError, match=r"cannot be written: .*fix that and run the command again"),
     ):
         patch.setattr(bonus, "atomic_write", _no_space)
         panel.settle(("one", "APPROVED"))
@@ -295,8 +295,8 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
         (lambda file: file.write_text("a,b\n1,2\n"), (), "has no column 'Participant id': name it with --id-column"),
         (lambda file: file.write_text("Participant id\n1\n"), (), "no column 'Status': name it with --status-column"),
         (lambda file: file.write_text("Participant id,Status\n,APPROVED\n"), (), "line 2: 'Participant id' is empty"),
-        (lambda file: file.write_text('Participant id,Status\n"a"b,X\n'), (), "is no CSV file"),
-        (lambda file: file.write_bytes(b"\xff\xfeP\0a\0"), (), "is no text in UTF-8"),
+        (lambda file: file.write_text('Participant id,Status\n"a"b,X\n'), (), "not a CSV file"),
+        (lambda file: file.write_bytes(b"\xff\xfeP\0a\0"), (), "not UTF-8 text"),
         (lambda file: None, (), "cannot be read: No such file or directory"),
         (lambda file: file.write_text(HEAD), ("--delimiter", "xx"), "--delimiter must be one character"),
         (
@@ -304,7 +304,7 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
             ("--paid-status", "APROVED"),
             "--paid-status: no line of panel.csv has the status 'APROVED': there are APPROVED",
         ),
-        (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "haggling.toml"), "is there already"),
+        (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "haggling.toml"), "already exists"),
         (
             lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"),
             ("--again", "abc"),
@@ -326,7 +326,7 @@ def test_a_mistake_is_told_in_a_line(
 
 def test_a_study_without_payment_pays_no_bonus(tmp_path: Path) -> None:
     panel = Panel(tmp_path, FILE.replace(FILE[FILE.index("[payment]") : FILE.index("[[treatments]]")], ""))
-    with pytest.raises(ValueError, match=r"haggling.toml: has no \[payment\]"):
+    with pytest.raises(ValueError, match=r"haggling.toml: add \[payment\]"):
         panel.settle(("one", "APPROVED"))
     panel.database.close()
 
@@ -341,8 +341,8 @@ def test_the_command_says_where_the_file_is_and_what_it_costs(panel: Panel) -> N
     assert "\x1b" not in first.stdout and "evil: unknown" in first.stdout
     assert first.stdout.endswith(f"haggling-bonus-1.csv: 1 bonus, £{money} in all, to upload at the panel\n")
     second = negolab(*args, cwd=panel.folder)
-    assert second.stdout.endswith("nobody is to be paid now: no file was written\n")
-    assert "1 with a bonus that an earlier run wrote: left out" in second.stdout
+    assert second.stdout.endswith("nobody is due now: no file was written\n")
+    assert "1 with a bonus that an earlier run wrote: skipped" in second.stdout
     assert not (panel.folder / "haggling-bonus-2.csv").exists()
 
 
@@ -367,7 +367,7 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
     assert listed[0].startswith(f"{path}: 2 bonuses, £3.00 in all, written 20") and listed[0].endswith(sha256)
     assert "haggling-bonus-2.csv: 1 bonus, £1.50 in all, written 20" in listed[1] and len(listed) == 2
     path.unlink()
-    with pytest.raises(ValueError, match=r"--panel is missing: name the panel's export"):
+    with pytest.raises(ValueError, match=r"add --panel with the panel's export"):
         run(again=sha256[:12])
     with pytest.raises(ValueError, match=r"lacks ids of .*bonus-1.csv: the database has only hashes of ids, so take"):
         run(again=sha256[:12], panel=export)
@@ -377,7 +377,7 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
     run(again=sha256, panel=export, out=panel.folder / "copy.csv")
     assert (panel.folder / "copy.csv").read_bytes() == content
     path.write_text("another")
-    with pytest.raises(ValueError, match="File exists; move it away"):
+    with pytest.raises(ValueError, match="File exists; move it elsewhere"):
         run(again=sha256, panel=export)
     assert path.read_text() == "another"
     assert run(status=True).splitlines() == listed

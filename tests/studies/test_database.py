@@ -456,7 +456,7 @@ def test_a_file_is_private_and_written_through(tmp_path: Path) -> None:
     [
         ("mysql://host/name", "mysql is not supported"),
         ("sqlite://", "SQLite needs a file"),
-        ("://", "no path and no database URL"),
+        ("://", "must be a path or a database URL"),
         ("postgresql://nobody@/x?host=/nowhere", "no database there"),
     ],
 )
@@ -571,7 +571,7 @@ def test_a_claim_is_taken_again_after_any_number_of_looks_at_a_database_that_is_
 
 
 def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="there is no folder"):
+    with pytest.raises(ValueError, match="does not exist"):
         Database(tmp_path / "nowhere" / "people.db")
     assert list(tmp_path.iterdir()) == []
 
@@ -579,7 +579,7 @@ def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
 def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("CREATE TABLE meta (key TEXT)")
-    with pytest.raises(ValueError, match=r"other\.db: holds tables of something else \(meta\)"):
+    with pytest.raises(ValueError, match=r"other\.db: has tables of something else \(meta\)"):
         Database(tmp_path / "other.db")
 
 

@@ -472,10 +472,10 @@ def test_a_folder_that_is_no_export_is_left_alone(tmp_path: Path, database: Data
     mine = tmp_path / "mine"
     mine.mkdir()
     export(database, study, mine, "csv")
-    with pytest.raises(ValueError, match="no export of the study 'balloon'"):
+    with pytest.raises(ValueError, match="not an export of the study 'balloon'"):
         export(database, later, mine)
     (mine / "analysis.R").write_text("mine")
-    with pytest.raises(ValueError, match=r"holds 'analysis.R', which is no part of an export"):
+    with pytest.raises(ValueError, match=r"has 'analysis.R', which is not part of an export"):
         export(database, study, mine, "csv")
     assert (mine / "analysis.R").read_text() == "mine"
     (tmp_path / "file").write_text("mine")

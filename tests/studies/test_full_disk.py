@@ -90,7 +90,7 @@ def test_bonuses_on_a_full_disk_are_refused_with_the_file_and_paid_once_when_the
     small_disk.fill()
     command = ("study", "bonus", one.file, "--panel", one.panel, "--db", tmp_path / "people.db")
     path = one.file.with_name("round1-bonus-1.csv")
-    why = f"negolab: {path}: cannot be written: No space left on device; run it again once it can\n"
+    why = f"negolab: {path}: cannot be written: No space left on device; fix that and run the command again\n"
     assert negolab(*command) == (2, "", why) and not path.exists()
     small_disk.clear()
     assert negolab(*command)[0] == 0

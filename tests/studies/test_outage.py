@@ -62,7 +62,7 @@ def test_on_a_full_disk_a_study_refuses_and_goes_on_when_there_is_room(tmp_path:
             assert texts.NOT_NOW in page_text(page)
             assert seated(page)._view == before
             follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
-            with pytest.raises(NotDelivered, match="your place is kept"):
+            with pytest.raises(NotDelivered, match="Your place is kept"):
                 hosted.page(token)
             with pytest.raises(NotDelivered, match=r"waiting for the database since \d\d:\d\d:\d\d \(.*disk"):
                 HostClient(hosted.desk).ask("/monitor")
@@ -120,7 +120,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
         assert "4242" not in page_text(page)
         assert wait_until(lambda: "removed or replaced" not in refusal(hosted), 20), "it tries to open it again"
         assert re.search(r"waiting for the database since \d\d:\d\d:\d\d", refusal(hosted))
-        with pytest.raises(NotDelivered, match="your place is kept"):
+        with pytest.raises(NotDelivered, match="Your place is kept"):
             hosted.page(token)
         sizes = [file.stat().st_size for file in tmp_path.glob("people.db")]
         assert lose is _replace or sizes == [0] * (lose is _empty)

@@ -399,7 +399,7 @@ async def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) 
     assert site.state(id).code == "STOP"
     (note,) = [n for n in site.database.notes("trade") if n.actor == "experimenter"]
     assert note.detail == "fire alarm"
-    with pytest.raises(AccessDenied, match="ended already"):
+    with pytest.raises(AccessDenied, match="already ended"):
         site.service.end(1, "again")
 
 
@@ -445,7 +445,7 @@ async def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path
 async def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
     site = Site(tmp_path, study())
     (id,) = site.come()
-    with pytest.raises(AccessDenied, match="nothing of that kind"):
+    with pytest.raises(AccessDenied, match="does not exist"):
         site.service.act(site.leases[id], act)
 
 
@@ -647,7 +647,7 @@ async def test_who_has_finished_keeps_their_code(tmp_path: Path) -> None:
     site = Site(tmp_path, study())
     (id,) = site.start()
     site.finish(id)
-    assert "finished already" in site.act(id, "leave").not_done
+    assert "already finished" in site.act(id, "leave").not_done
     site.act(id, "next")
     assert (site.status(id), site.state(id).code) == ("complete", "DONE")
 
@@ -656,7 +656,7 @@ def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_p
     site = Site(tmp_path, study(more='external = "PID"'))
     token = site.token()
     for query in ({}, {"PID": "{{%PROLIFIC_PID%}}"}):
-        with pytest.raises(AccessDenied, match="must carry your id"):
+        with pytest.raises(AccessDenied, match="must contain your ID"):
             site.service.authenticator.admit(token, query)
     assert site.service.authenticator.admit(token, {"PID": "abc"}) is None
 
@@ -684,7 +684,7 @@ def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_i
     site = Site(tmp_path, study(more='external = "PID"'))
     token = site.token()
     for enter in (site.service.authenticator.admit, site.service.authenticator.join):
-        with pytest.raises(AccessDenied, match=r"your id \(PID\) once, in plain characters"):
+        with pytest.raises(AccessDenied, match=r"your ID \(PID\) exactly once, in plain characters"):
             enter(token, {"PID": id})
     assert site.database.participants("trade") == []
     one, same = (site.service.authenticator.join(token, {"PID": text})[1] for text in ("Zoë Ω-9", "\u00a0Zoë Ω-9\n"))
@@ -876,7 +876,7 @@ async def test_people_of_test_links_see_their_pay_and_are_in_no_count_file_or_ex
     export(site.database, site.study, tmp_path / "out", "csv")
     assert [pd.read_csv(tmp_path / "out" / f"{name}.csv").empty for name in ("participants", "matches")] == [True] * 2
     assert (tmp_path / "out" / "records.jsonl").read_text() == ""
-    with pytest.raises(ValueError, match="is no export of the study"):
+    with pytest.raises(ValueError, match="is not an export of the study"):
         export(site.database, site.study, tmp_path / "out", "csv", test=True)
     export(site.database, site.study, tmp_path / "tests", "csv", test=True)
     assert list(pd.read_csv(tmp_path / "tests" / "participants.csv").link) == ["test"]
@@ -886,4 +886,4 @@ async def test_people_of_test_links_see_their_pay_and_are_in_no_count_file_or_ex
     assert status_lines(now)[1] == "no participants yet; besides, 1 by links for tests, whom nothing counts"
     (tmp_path / "panel.csv").write_text("Participant id,Status\nann,APPROVED\n")
     settled = settle(site.database, site.study, tmp_path / "panel.csv", PanelFormat(), beside=tmp_path / "trade.toml")
-    assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody came to this study with this id"])
+    assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody with this id was in this study"])

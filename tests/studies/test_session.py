@@ -139,10 +139,10 @@ def test_an_answer_that_could_not_be_kept_is_asked_for_again() -> None:
 @pytest.mark.parametrize(
     ("text", "turn", "why"),
     [
-        ("[Deny]", 1, "changed since"),
+        ("[Deny]", 1, "table has changed"),
         ("   ", 0, "nothing to send"),
         *(
-            (sign * (LONGEST + 1), 0, f"{LONGEST + 1} characters; {LONGEST} are the most")
+            (sign * (LONGEST + 1), 0, f"{LONGEST + 1} characters; the maximum is {LONGEST}")
             for sign in ("x", "\N{GRINNING FACE}")
         ),
     ],

@@ -459,7 +459,7 @@ async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_d
         (steps("match"), "the first one must be the same in all treatments, and no match"),
         (steps("instructions", "consent", "match"), "consent comes first"),
         (steps("instructions", "end", "match"), "end comes last"),
-        (steps("instructions", "match", QUIZ), "quiz and practice come before the last match"),
+        (steps("instructions", "match", QUIZ), "put quiz and practice before the last match"),
         (steps("instructions", "mach"), "step 2 of 2: kind 'mach' is unknown: did you mean match"),
         (
             steps("instructions", "match\nmatches = 0"),
@@ -467,7 +467,7 @@ async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_d
         ),
         (steps("instructions", "match\nrounds = 2"), "step 2 of 2 (match): unknown key 'rounds'"),
         (steps("instructions", "match\nseeds = [1]\nmatches = 2"), "seeds must be one for each of the 2 matches"),
-        (steps("instructions", "practice", "match"), "step 2 of 3 (practice): opponent is missing"),
+        (steps("instructions", "practice", "match"), "step 2 of 3 (practice): add an opponent"),
         (steps("instructions", QUIZ.replace('"10"', '"ten"'), "match"), "answer 'ten' cannot be given"),
         (steps("instructions", QUIZ.replace('"10"', '"1.5"\nwhole = true'), "match"), "answer '1.5' cannot be given"),
         (steps("instructions", GRID.replace("least = 18", "least = 1.5\nwhole = true"), "match"), "whole numbers"),

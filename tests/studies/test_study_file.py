@@ -140,7 +140,7 @@ def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
         (HEAD, "treatments is missing"),
         ("treatments = []\n" + HEAD, "treatments are missing: write at least one [[treatments]]"),
         (BASE.replace("[[treatments]]", "[treatments]"), "treatments: each one begins with [[treatments]]"),
-        (BASE + TREATMENT, "the treatment 'one' stands there twice"),
+        (BASE + TREATMENT, "the treatment 'one' appears twice"),
         (BASE.replace('"one"', '"one more"'), "treatment 'one more': name must be letters, digits and hyphens"),
         ("name = 'a/b'\n" + BASE, "name must be letters, digits and hyphens"),
         (BASE.replace("Play.", "  "), "instructions is empty"),
@@ -166,15 +166,15 @@ def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
         ("expires = 0\n" + BASE, "expires must be a number above 0"),
         ("seed = 1.5\n" + BASE, "seed must be a whole number, not 1.5"),
         (BASE + "[codes]\ncomplet = 'x'\n", "codes: unknown word 'complet': did you mean complete?"),
-        (BASE + "[codes]\ncomplete = 'x'\nerror = 'x'\n", "the code 'x' stands there twice"),
+        (BASE + "[codes]\ncomplete = 'x'\nerror = 'x'\n", "the code 'x' appears twice"),
         (BASE + "[codes]\ncomplete = ''\n", "codes.complete is empty"),
         (BASE + "[endings]\nnever = 'x'\n", "endings: unknown word 'never'"),
         (BASE + "[pairing]\nwait = 5\n", "pairing: every treatment has an opponent"),
         (HEAD + PAIR + "[pairing]\nwait = 0\n", "pairing: wait must be a number above 0"),
         (HEAD + PAIR + "[pairing]\nthen = 'fare-split'\n", "treatment 'pair': opponent: unknown player 'fare-split'"),
         (HEAD + PAIR + "seat = 'A'\n", "treatment 'pair': two participants draw their seats"),
-        (HEAD + PAIR + "delay = { median = 1 }\n", "treatment 'pair': delay is for a scripted player"),
-        (BASE + "[practice]\nmatches = 1\n", "practice: opponent is missing"),
+        (HEAD + PAIR + "delay = { median = 1 }\n", "treatment 'pair': delay needs an opponent"),
+        (BASE + "[practice]\nmatches = 1\n", "practice: add an opponent"),
         (BASE + "[practice]\nopponent = 'chat'\n", "practice: matches is 0"),
         (BASE + "[practice]\nmatches = -1\n", "practice: matches must be a whole number from 0 to 100, not -1"),
         (BASE + "[practice]\nmatches = 1\nopponent = 'chatt'\n", "practice: opponent: unknown player 'chatt'"),
@@ -185,7 +185,7 @@ def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
         (BASE + "[[questions]]\nname = 'a'\nlabel = 'A'\nkind = 'choice'\n", "question 'a': choices and kind"),
         (BASE + "[[questions]]\nname = 'a'\nlabel = 'A'\nchoices = ['x', 'y']\n", "question 'a': choices and kind"),
         (BASE + "[[questions]]\nname = 'a b'\nlabel = 'A'\n", "question 'a b': name must be a letter, then"),
-        (BASE + "[[questions]]\nname = 'a'\nlabel = 'A'\n" * 2, "the question 'a' stands there twice"),
+        (BASE + "[[questions]]\nname = 'a'\nlabel = 'A'\n" * 2, "the question 'a' appears twice"),
         ("external = 'a b'\n" + BASE, "external must be a letter, then"),
         ("title =", "Invalid value"),
     ],
@@ -217,7 +217,7 @@ def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match=r"nowhere\.toml: cannot be read: No such file"):
         read_study(tmp_path / "nowhere.toml")
     (tmp_path / "latin.toml").write_bytes(b'# a\ntitle = "\xe9"')
-    with pytest.raises(ValueError, match="line 2: is no text in UTF-8: save"):
+    with pytest.raises(ValueError, match="line 2: not UTF-8 text: save"):
         read_study(tmp_path / "latin.toml")
     with pytest.raises(ValueError, match="name must be letters, digits and hyphens"):
         read_study(written(tmp_path, BASE, "my study.toml"))
@@ -287,7 +287,7 @@ def test_new_never_overwrites(tmp_path: Path) -> None:
     file = written(tmp_path, "mine")
     ran = negolab("new", "study", file.stem, cwd=tmp_path)
     assert ran.returncode == 2
-    assert "is there already and was left alone" in ran.stderr
+    assert "already exists and was not changed" in ran.stderr
     assert file.read_text() == "mine"
 
 
@@ -303,8 +303,8 @@ def test_new_never_overwrites(tmp_path: Path) -> None:
         (["links", "prices.toml", "-n", "2", "--url", "lab"], "--url must be an address"),
         (["links", "prices.toml", "-n", "2", "--db", "mysql://x/y"], "mysql is not supported"),
         (["links", "prices.toml", "-n", "2", "--db", "prices.toml"], "is no SQLite database"),
-        (["status", "prices.toml"], "nobody was invited yet; `negolab study links"),
-        (["export", "prices.toml"], "nobody was invited yet"),
+        (["status", "prices.toml"], "no links yet; `negolab study links"),
+        (["export", "prices.toml"], "no links yet"),
         (["export", "prices.toml", "--to", "excel"], "--to 'excel'"),
     ],
 )
@@ -379,7 +379,7 @@ def test_links_go_to_a_file_of_their_owner_alone(tmp_path: Path) -> None:
     assert all(row["link"].startswith("http://127.0.0.1:8866/join/") for row in rows)
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     refused = negolab("study", "links", str(tmp_path / "prices.toml"), "-n", "2", "--out", str(out))
-    assert refused.returncode == 2 and "was left alone" in refused.stderr
+    assert refused.returncode == 2 and "was not changed" in refused.stderr
     database = Database(tmp_path / "prices.db")
     assert len(database.participants("prices")) == 2
     database.close()

@@ -160,7 +160,7 @@ def test_a_second_page_goes_on_where_the_first_was(host: Hosts) -> None:
     newer = hosted.open(token)
     assert seated(newer)._view == before
     follow_until(lambda: page._page.replaced, page)  # type: ignore[union-attr]
-    assert "This page was opened in another tab. It goes on there." in page_text(page)
+    assert "This page was opened in another tab and continues there." in page_text(page)
     assert button_labels(page) == []
     say_an_option(newer)
     (match,) = hosted.matches()
@@ -236,7 +236,7 @@ def test_a_message_of_another_match_or_of_no_kind_does_nothing(host: Hosts) -> N
     assert isinstance(foreign, Playing)
     with pytest.raises(NotDelivered, match="moved on"):
         acting(page).act("reply", match=foreign.match, text="Pass.", turn=foreign.table["turn"])
-    with pytest.raises(NotDelivered, match="nothing of that kind"):
+    with pytest.raises(NotDelivered, match="does not exist"):
         acting(page).act("cheat")
     assert sorted(len(hosted.replies(match.id, "A")) for match in hosted.matches()) == [0, 1]
     assert not hosted.stderr, "nothing of it is a fault of the host"
@@ -248,7 +248,7 @@ def test_any_text_up_to_the_longest_is_heard_and_a_longer_one_refused_with_its_l
         page, who, _ = hosted.join()
         press_button(page, "Start")
         seated(page)._submit("x" * 3_000_000)
-        assert f"has 3000000 characters; {LONGEST} are the most" in page_text(page)
+        assert f"has 3000000 characters; the maximum is {LONGEST}" in page_text(page)
         seated(page)._submit(words)
         (match,) = [match for match in hosted.matches() if match.people == {"A": who.id}]
         heard.append(hosted.replies(match.id, "A") == [words.replace("\ud800", "\ufffd")])

@@ -47,7 +47,7 @@ def test_a_text_is_read_by_its_key_at_the_study_alone() -> None:
     def request() -> None:
         use(study.texts)
         assert (texts.AGREE, texts["endings"]["complete"], are_overridden()) == ("Einverstanden", "Danke.", True)
-        assert texts.DECLINE == "I do not take part"
+        assert texts.DECLINE == "I do not want to take part"
 
     copy_context().run(request)
     assert (texts.AGREE, are_overridden()) == (default, False)
@@ -91,7 +91,7 @@ def test_texts_by_the_keys_of_earlier_versions_are_read_and_their_new_keys_named
 ) -> None:
     old = with_texts('[texts.bargaining]\nenter_one = "{low} bis {high}"\nsteps.dollar_less = "1 Dollar weniger"\n')
     assert old.texts == {"table.enter_price": "{low} bis {high}", "table.price_steps.dollar_less": "1 Dollar weniger"}
-    assert "texts: bargaining.enter_one is called table.enter_price now" in caplog.messages
+    assert "texts: bargaining.enter_one is now called table.enter_price" in caplog.messages
     assert rename({"agenda.option": "{option}: {points}"}) == {"table.option": "{option}: {note}"}
 
 
@@ -100,7 +100,7 @@ def test_texts_that_say_something_else_now_are_left_out_of_older_studies(caplog:
     assert rename(older | {"table.round_axis": "Runde", "bargaining.head.by": "Von"}) == {
         "trading.player": "Sie: {what}"
     }
-    assert "split.says is worded anew" in caplog.text and "bargaining.prices is worded anew" in caplog.text
+    assert "split.says has a new meaning" in caplog.text and "bargaining.prices has a new meaning" in caplog.text
 
 
 def test_the_command_lists_the_texts_of_a_study_and_names_unknown_ones(
@@ -176,7 +176,7 @@ def test_the_host_says_a_studys_own_texts_to_its_participants_alone(tmp_path: Pa
             page.act("dance")
         seat = desk.ask("/play", game="trading", opponent="greedy-honest", seat="A", seed=1)
         answer = desk.ask("/act", lease=seat["lease"], act={"kind": "reply", "text": " ", "turn": 0})
-        assert answer["not_done"] == "There is nothing to send yet: write a message or choose an option."
+        assert answer["not_done"] == "There is nothing to send yet. Write a message or choose an option."
         page.act("leave")
         assert isinstance(page.state, Closed)
         assert page.state.text == "Sie sind gegangen."

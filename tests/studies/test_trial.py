@@ -140,7 +140,7 @@ def test_a_treatment_that_nobody_got_and_pairs_that_never_meet_are_found() -> No
 
 def test_a_partner_who_closed_the_page_without_a_limit_is_found() -> None:
     wrong = "\n".join(found(with_codes(PAIRS), 8).wrong)
-    assert "could not go on at 2 match: nothing happened" in wrong and "write reply = 120 into [limits]" in wrong
+    assert "could not continue at 2 match: nothing happened" in wrong and "write reply = 120 into [limits]" in wrong
 
 
 def test_a_fault_of_a_researchers_own_player_is_found(tmp_path: Path) -> None:
@@ -184,7 +184,7 @@ def test_the_bots_data_are_exported_under_a_name_of_their_own(tmp_path: Path) ->
     assert len(people) == 4 and set(people.study) == {"trade-trial"}
     (out / "export.json").write_text('{"study": "trade"}')
     done = negolab("study", "try", str(file), "-n", "4", "--out", str(out))
-    assert done.returncode == 2 and "is no export of the study 'trade-trial'" in done.stderr
+    assert done.returncode == 2 and "is not an export of the study 'trade-trial'" in done.stderr
 
 
 def test_half_of_the_bots_go_through_and_every_page_has_one_who_does_not() -> None:

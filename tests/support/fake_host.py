@@ -53,7 +53,7 @@ class Route(RequestHandler):
             return
         if token == "open" and body.get("query", {}).get("ID") == "":
             self.set_status(403)
-            self.finish({"why": "This link must carry your id."})
+            self.finish({"why": "This link must contain your ID."})
             return
         self.finish(getattr(self, name)(token, body))
 

@@ -107,7 +107,7 @@ def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tupl
     assert (end.new, end.states) == (4, {"done": 16})
     after = SweepFolder(out).done()
     assert {id: after[id].ended for id in before} == before
-    with pytest.raises(ValueError, match="holds 4 cells that this plan does not have"):
+    with pytest.raises(ValueError, match="has 4 cells that are not in this plan"):
         run_sweep(file, out)
     for id in set(after) - set(before):
         (out / "cells" / id).rename(tmp_path / id)
@@ -121,7 +121,7 @@ def test_a_check_names_the_cells_whose_kernel_held_something_else_than_the_plan(
     ids = {(one.params["how"], one.params["beta"]): id for id, one in SweepFolder(out).done().items()}
     named = f"{ids['own', 0.2]} (beta = 0.1, not 0.2); {ids['own', 5.0]} (beta = 2.5, not 5.0)"
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert f"cells that ran something else than the plan says: {named}" in ran.stderr
+    assert f"cells that ran with other values than the plan's: {named}" in ran.stderr
     for kept in out.glob("cells/*/cell.json"):  # as earlier versions wrote it
         written = json.loads(kept.read_bytes())
         assert set(written.pop("values")) == {"beta", "how"}
@@ -141,7 +141,7 @@ def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "unused.py").write_text("changed = True\n")
     assert run_sweep(file, out).new == 0
     (tmp_path / "other.py").write_text("VALUE = 2\n")
-    with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
+    with pytest.raises(ValueError, match="cells of another or an older notebook"):
         run_sweep(file, out)
 
 
@@ -150,7 +150,7 @@ def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], t
     other = write_plan(tmp_path, GRID)
     notebook = tmp_path / "game.ipynb"
     notebook.write_text(notebook.read_text("utf-8").replace("import nego", "import math\\nimport nego"), "utf-8")
-    with pytest.raises(ValueError, match="cells of another notebook, or of this one as it was"):
+    with pytest.raises(ValueError, match="cells of another or an older notebook"):
         run_sweep(other, out)
 
 
@@ -225,7 +225,7 @@ def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None
     file = tmp_path / "plan.toml"
     text = file.read_text("utf-8")
     for changed, said in (
-        (text.replace(", 2.0", ""), "cells that this plan does not have"),
+        (text.replace(", 2.0", ""), "cells that are not in this plan"),
         ('report = "nowhere.ipynb"\n' + text, "there is no notebook"),
         (text + "[tiny]\ngams = 1\n", "has no parameter 'gams': did you mean games?"),
     ):
@@ -289,7 +289,7 @@ def test_a_sweep_that_is_stopped_keeps_what_is_finished_and_leaves_nothing_runni
     send(driver.pid, stop)
     _, err = driver.communicate(timeout=60)
     assert driver.returncode == 130
-    assert err == "stopped after 2 of 4 cells: run the same command again to go on\n"
+    assert err == "stopped after 2 of 4 cells: run the same command again to resume\n"
     wait_until(lambda: not any(map(command_of, children)), seconds=10)
     kept = {cell.name: (cell / "cell.json").read_bytes() for cell in (out / "cells").iterdir()}
     go.touch()
@@ -429,7 +429,7 @@ def test_a_sweep_that_is_stopped_leaves_no_kernel_on_the_workers_of_a_scheduler(
         driver.terminate()
         _, err = driver.communicate(timeout=60)
         assert driver.returncode == 130
-        assert err == "stopped after 0 of 3 cells: run the same command again to go on\n"
+        assert err == "stopped after 0 of 3 cells: run the same command again to resume\n"
         wait_until(lambda: not running(), seconds=10)
     assert not SweepFolder(there).unsuccessful(), "the cell is run again, without --retry"
 
@@ -447,7 +447,7 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Pa
     [
         (["check", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
         (["run", "PLAN", "--workers", "0"], "--workers"),
-        (["run", "PLAN", "--retry", "lost"], "what is tried again is of failed, timeout, died, refused, not lost"),
+        (["run", "PLAN", "--retry", "lost"], "--retry takes failed, timeout, died, refused, not lost"),
         (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "begins with tcp:// or tls://"),
         (["run", "PLAN", "--out", "PLAN"], "is a file"),
         (["run"], "Missing argument"),

@@ -105,7 +105,7 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
     said = sweep_command("check", str(file), "--out", str(out)).stdout
     assert re.search(r"8 cells \(4 repeats\), 4 to be run in ", said)
     assert re.search(
-        r"about [\d.]+ s more on 2 workers: [\d.]+ s a cell \(95 % interval \[[\d.-]+, [\d.]+\] s, n = 4\)", said
+        r"about [\d.]+ s more on 2 workers: [\d.]+ s a cell \(95% interval \[[\d.-]+, [\d.]+\] s, n = 4\)", said
     )
     cost = re.search(r"models about \$([\d.]+) more: \$[\d.]+ a cell \(.*, n = 4\); the sweep stops at \$3.00", said)
     assert cost and float(cost[1]) == pytest.approx(spent, abs=0.01)
@@ -214,7 +214,7 @@ def test_a_key_that_is_not_set_is_said_before_anything_runs(server: Server, tmp_
 
 
 def test_a_plan_without_models_has_no_budget(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"say in \[models\] how they are reached"):
+    with pytest.raises(ValueError, match=r"usd and tokens need \[models\]"):
         read_plan(write_plan(tmp_path, "[limits]\nusd = 1.0\n"))
 
 

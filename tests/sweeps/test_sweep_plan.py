@@ -157,13 +157,13 @@ def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
         ("[grid]\nbeta = {first = 1, last = 3}\n", "a range has a step or a count"),
         ("[grid]\nbeta = {first = 1, last = 3, step = -1}\n", "do not lead from 1 to 3"),
         ("[grid]\nbeta = {first = 0, last = 1e9, step = 1e-9}\n", "more than 1,000,000 values"),
-        ("[grid]\nbeta = [1]\n[fixed]\nbeta = 1\n", "beta is on an axis and fixed"),
-        ("[grid]\nbeta = [1]\n[[together]]\nbeta = [1]\nhow = ['x']\n", "beta stands there twice"),
+        ("[grid]\nbeta = [1]\n[fixed]\nbeta = 1\n", "beta is both on an axis and fixed"),
+        ("[grid]\nbeta = [1]\n[[together]]\nbeta = [1]\nhow = ['x']\n", "beta appears twice"),
         ("[[together]]\nbeta = [1, 2]\nhow = ['x']\n", "beta has 2, how has 1"),
         ("[together]\nbeta = [1]\n", "each one begins with [[together]]"),
         ("[grid]\nbeta = [1]\n[[without]]\nbta = 1\n", "without 1: bta is on no axis: did you mean beta"),
         ("[grid]\nbeta = [1]\n[[without]]\nbeta = 2\n", "without 1: beta is never 2"),
-        ("[grid]\nbeta = [1]\n[[without]]\nbeta = 1\n", "everything is left out"),
+        ("[grid]\nbeta = [1]\n[[without]]\nbeta = 1\n", "no combination is left"),
         ("[grid]\nseed = [1]\n", "seed is set by the sweep"),
         ("[fixed]\nout = 'x'\n", "out is set by the sweep"),
         ("[fixed]\nbeta = 2026-01-01\n", "beta: a parameter is a number, a text"),
@@ -188,7 +188,7 @@ def test_a_parameter_that_the_notebook_lacks_is_named(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="tag the cell that sets them"):
         Notebook(write_notebook(tmp_path, "")).check_parameters([])
     file.write_text("{}", "utf-8")
-    with pytest.raises(ValueError, match="is no notebook"):
+    with pytest.raises(ValueError, match="is not a notebook"):
         Notebook(file)
 
 

@@ -94,7 +94,7 @@ def test_a_report_is_one_file_that_shows_words_and_figures_and_asks_nobody(
         (
             "from IPython.display import HTML; HTML('<script src=\"https://elsewhere.example/x.js\"></script>')",
             "run = ''",
-            'own.ipynb shows what stands at another address, <script src="https://...: leave that out',
+            'own.ipynb loads content from another address, <script src="https://...: remove it',
         ),
     ],
 )
@@ -132,7 +132,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
 def test_a_folder_without_records_has_no_report(tmp_path: Path) -> None:
     ran = sweep_command("report", str(tmp_path))
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert "holds no records: name the folder of a run or of a sweep" in ran.stderr
+    assert "has no records: name the folder of a run or sweep" in ran.stderr
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +186,7 @@ def test_a_batch_has_a_report_on_its_players_and_one_condition_is_said_to_be_one
     one = negolab(*play, "--b", "linear", "--n", "3", "--out", str(tmp_path / "one"))
     assert one.returncode == 0, one.stderr
     text = words(reported(tmp_path / "one"))
-    assert "This run has one condition, so that nothing can be compared." in text
+    assert "This run has one condition, so there is nothing to compare." in text
     assert "payoff of the seller (dollars)" in text, "people read roles"
     (tmp_path / "one" / "report.html").unlink()
     file = negolab("report", str(tmp_path / "one" / "records.jsonl"))

@@ -198,7 +198,7 @@ def test_a_batch_is_estimated_by_the_same_pilot(tmp_path: Path) -> None:
 
 def test_what_holds_another_run_is_refused(tmp_path: Path) -> None:
     nl.run("bargaining", "linear", "boulware", n=2, out=tmp_path / "out")
-    with pytest.raises(ValueError, match="holds another run, which is no tournament"):
+    with pytest.raises(ValueError, match="has a run that is not a tournament"):
         opened(tmp_path / "out")
     asyncio.run(opened(tmp_path / "two", draws=1).run.play())
     plan = TournamentPlan(players={"linear": "boulware", "boulware": "linear"}, games=GAMES, design=Design(draws=1))

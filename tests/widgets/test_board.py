@@ -134,9 +134,9 @@ def test_a_fault_of_ours_is_logged_and_told_without_its_words(caplog: pytest.Log
 
 
 def test_a_folder_without_a_sweep_is_said(tmp_path: Path) -> None:
-    assert "holds no sweep" in state(SweepBoard(tmp_path))
+    assert "not the folder of a sweep" in state(SweepBoard(tmp_path))
     manifest.write(tmp_path, {"notebook": "x", "plan": {"repeats": "x"}, "players": {}})
-    assert "holds no plan of a sweep" in state(SweepBoard(tmp_path))
+    assert "has no sweep plan" in state(SweepBoard(tmp_path))
 
 
 def test_nothing_in_an_executed_notebook_is_run(tmp_path: Path) -> None:

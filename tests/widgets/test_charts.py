@@ -247,9 +247,9 @@ def test_a_forest_draws_what_is_known_with_its_interval_and_says_n() -> None:
     assert (
         list(first.x) == [90, 50] and list(first.error_x.array) == [5, 0] and list(first.error_x.arrayminus) == [10, 0]
     )
-    assert "95 % interval 80 to 95, n = 20" in first.hovertext[0] and "interval" not in first.hovertext[1]
+    assert "95% interval 80 to 95, n = 20" in first.hovertext[0] and "interval" not in first.hovertext[1]
     notes = [note.text for note in figure.layout.annotations]
-    assert f"n = 1 to 20 per mark; bars are {charts.plain('95 % intervals')}" in notes and charts.plain("best") in notes
+    assert f"n = 1 to 20 per mark; bars are {charts.plain('95% intervals')}" in notes and charts.plain("best") in notes
     assert figure.layout.xaxis.range[1] > 100 and figure.layout.xaxis.range[0] < 50
 
 
@@ -283,7 +283,7 @@ def test_panels_have_a_line_per_colour_and_the_level_of_their_own_panel() -> Non
     figure = charts.panels(frame, titles=titles, levels=levels, **axes)
     *heads, basis = [unescape(note.text).strip("\u2068\u2069") for note in figure.layout.annotations]
     assert heads == ["column 3", "column 5", "row 1"]
-    assert basis.startswith("n = 5 per mark; bars are") and "95 % intervals" in basis
+    assert basis.startswith("n = 5 per mark; bars are") and "95% intervals" in basis
     lines = [trace for trace in figure.data if len(trace.x) and trace.mode == "lines+markers"]
     assert [(trace.xaxis, list(trace.x)) for trace in lines] == [("x", [1, 2]), ("x2", [1, 2])]
     assert list(lines[0].error_y.array) == [1, 1] and list(lines[0].error_y.arrayminus) == [0.5, 0.5]

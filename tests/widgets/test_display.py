@@ -38,7 +38,7 @@ def test_a_value_of_each_kind_shows_itself(game: str) -> None:
     assert "Record of" in (shown(records[0]) or "")
     listed = shown(records) or ""
     assert "3 records" in listed
-    assert "95 % interval" in listed
+    assert "95% interval" in listed
     assert records[2].id[-8:] in listed
 
 

@@ -46,7 +46,7 @@ def test_the_parts_stand_above_the_total() -> None:
 def test_a_match_that_was_not_drawn_says_so() -> None:
     page = shown([100, 200], counts="one")
     assert page.count("not drawn") == 1
-    assert "One match was drawn by chance" in page
+    assert "One match was drawn at random" in page
 
 
 def test_money_of_a_game_is_written_as_at_its_table() -> None:
@@ -54,7 +54,7 @@ def test_money_of_a_game_is_written_as_at_its_table() -> None:
     assert "$12.50" in page and "£1.25" in page and "10 dollars are worth £1.00." in page
 
 
-@pytest.mark.parametrize(("payoff", "words"), [(-900, "Raised to the least"), (900, "Cut to the most")])
+@pytest.mark.parametrize(("payoff", "words"), [(-900, "Raised to the minimum"), (900, "Reduced to the maximum")])
 def test_what_floor_and_cap_change_is_a_part(payoff: int, words: str) -> None:
     assert words in shown([payoff], cap=5)
 
@@ -67,6 +67,6 @@ def test_an_ending_with_a_fixed_amount_shows_that_and_no_parts() -> None:
 
 def test_the_link_says_where_it_leads_and_tells_that_site_nothing() -> None:
     link = completion_button('https://app.prolific.com/submissions/complete?cc=A&x="').value
-    assert "Go on to app.prolific.com" in link
+    assert "Continue to app.prolific.com" in link
     assert 'rel="noopener noreferrer"' in link and 'target="_blank"' in link
     assert "cc=A&amp;x=&#34;" in link

@@ -293,7 +293,7 @@ def test_a_flood_of_log_lines_is_cut_and_counted(caplog: pytest.LogCaptureFixtur
         log.error("the end")
     finally:
         caplog.handler.removeFilter(limit)
-    assert caplog.messages == ["line 0", "line 1", "line 2", "the end (997 lines before were left out)"]
+    assert caplog.messages == ["line 0", "line 1", "line 2", "the end (997 earlier lines were omitted)"]
 
 
 class Stream:
@@ -595,7 +595,7 @@ def test_what_a_panel_adds_to_the_open_link_reaches_the_host(door: Gate) -> None
     assert door.get("join/open?ID=ann&x=1", method="POST").status_code == 303
     told = [(name, body.get("query")) for name, body in door.requests() if body.get("token") == "open"]
     assert told[-3:] == [(name, {"ID": "ann", "x": "1"}) for name in ("admit", "admit", "join")]
-    assert "must carry your id" in door.get("join/open?ID=").text, "already before the button"
+    assert "must contain your ID" in door.get("join/open?ID=").text, "already before the button"
 
 
 def test_an_id_given_twice_and_a_character_that_is_not_seen_reach_the_host(door: Gate) -> None:
@@ -894,7 +894,7 @@ def test_a_program_with_the_open_link_makes_few_people_and_leaves_places_for_oth
         own.get(f"voila/api/shutdown/{taken}", "good-first", "POST")
         answers = [own.get("join/open", method="POST") for _ in range(60)]
         made = [answer for answer in answers if answer.status_code == 303]
-        assert len(made) <= 45 and "Many people have just come" in answers[-1].text
+        assert len(made) <= 45 and "Many people have just arrived" in answers[-1].text
         assert int(answers[-1].headers["retry-after"]) > 1
         tokens = [answer.headers["set-cookie"].partition("=")[2].partition(";")[0] for answer in made]
         own.open_kernel(tokens[0])
@@ -925,7 +925,7 @@ def test_when_all_places_are_taken_one_waits_and_then_moves_on() -> None:
         taken = own.open_kernel("good-first")
         page = own.get("", "good-second")
         assert page.status_code == 200 and "You are next." in page.text and not KERNEL_ID.search(page.text)
-        assert "One person is before you." in own.get("", "good-third").text
+        assert "One person is ahead of you." in own.get("", "good-third").text
         assert own.get("waiting", "good-second").json() == {"ready": False, "ahead": 0}
         assert own.get("waiting", "good-third").json() == {"ready": False, "ahead": 1}
         own.get(f"voila/api/shutdown/{taken}", "good-first", "POST")
@@ -962,7 +962,7 @@ def test_a_host_that_is_away_is_said_in_plain_words_and_found_again(door: Gate) 
     door.fake_host.kill()
     door.fake_host.wait()
     answer = door.get("", "good-late")
-    assert answer.status_code == 503 and "Nothing that you did is lost" in answer.text
+    assert answer.status_code == 503 and "Nothing you did is lost" in answer.text
     door.start_host()
     assert door.open_kernel("good-late")
 

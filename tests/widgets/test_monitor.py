@@ -100,8 +100,8 @@ def test_it_counts_people_treatments_and_matches(hosted: HostProcess) -> None:
     assert "n = 4 invited, 3 have opened the link" in shown
     row = '<th scope="row">alone</th>' + "".join(f"<td>{cell}</td>" for cell in (1, 1, 0, 1, "1.00"))
     assert row in shown
-    assert "1 running now, practice included. n = 1 ended, practice left out." in shown
-    assert "<td>1</td><td>100 %</td>" in shown
+    assert "1 running now, practice included. n = 1 ended, excluding practice." in shown
+    assert "<td>1</td><td>100%</td>" in shown
 
 
 def test_errors_are_told_in_full_and_as_text(hosted: HostProcess) -> None:
@@ -253,7 +253,7 @@ def test_it_ends_nothing_without_a_participant_a_reason_and_a_second_press(hoste
     yes.click()
     assert "There is no participant 7." in page_text(monitor)
     end(monitor, 1, "why")
-    press_button(monitor, "No, go on")
+    press_button(monitor, "No, continue")
     yes.click()
     assert hosted.matches()[0].ended is None
 
@@ -323,7 +323,7 @@ def test_who_has_ended_meanwhile_is_said(hosted: HostProcess) -> None:
     press_button(page, "Leave the study")
     press_button(page, "Yes, leave the study")
     press_button(monitor, "Yes, end it")
-    assert "Participant 1 has ended already (withdrawn)." in page_text(monitor)
+    assert "Participant 1 has already ended (withdrawn)." in page_text(monitor)
 
 
 def test_nothing_is_drawn_again_if_nothing_is_new(hosted: HostProcess, monkeypatch: pytest.MonkeyPatch) -> None:

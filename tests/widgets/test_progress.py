@@ -52,7 +52,7 @@ def test_a_run_is_paused_resumed_and_stopped_by_its_buttons(tmp_path: Path) -> N
         press(shown, "Finish games at play")
         assert "no more games begin" in state(shown)
         assert (await going).over == 4
-        assert "4 of 200 games" in state(shown) and "goes on where it stopped" in state(shown)
+        assert "4 of 200 games" in state(shown) and "run the same call again to resume" in state(shown)
         assert '"display": "none"' in state(shown._buttons)
 
     asyncio.run(cell())

@@ -384,7 +384,7 @@ def test_branches_are_not_mixed_into_a_batch(tmp_path: Path) -> None:
     replay = Replay(golden("trading"), out=tmp_path)
     replay._cockpit.step = 3
     press(replay, "Branch from this step")
-    assert "holds a batch" in drawn(replay)
+    assert "has a batch" in drawn(replay)
     assert read(tmp_path) == []
 
 
@@ -431,7 +431,7 @@ def test_a_torn_last_line_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_no_record_is_refused_in_one_sentence() -> None:
-    assert "is none" in drawn(Replay(["x"]))  # type: ignore[list-item]
+    assert "Replay shows records, not" in drawn(Replay(["x"]))  # type: ignore[list-item]
     assert "not 5" in drawn(Replay(5))  # type: ignore[arg-type]
 
 

@@ -122,7 +122,7 @@ def test_copies_of_a_game_count_once_and_what_is_known_exactly_has_no_interval()
 def test_copies_are_left_out_of_the_matches_behind_a_mark_and_counted() -> None:
     frame = played(score=[1.0, 1.0, 3.0], draw=["d", "d", "e"], deterministic=True, match=["1", "2", "3"])
     group = drawing.draw_choice(frame, frame, FigureChoice(SCORE, HEAT, None, None, None), 800, group=Group({}))
-    assert "3 matches. 1 is a copy (the same draw, players without chance) and left out." in group.said
+    assert "3 matches. 1 is a copy (the same draw, players without chance) and excluded." in group.said
     assert group.numbers is not None and list(group.numbers["match"]) == ["1", "3"]
     assert "2 of 2 matches" in group.table
     boxes = drawing.draw_choice(frame, frame, FigureChoice(SCORE, BOXES, None, None, None), 800)
@@ -301,7 +301,7 @@ def test_means_stand_with_their_intervals_and_are_joined_over_numbers_only() -> 
     assert line.error_y.array[0] == pytest.approx(expected.high - 2)
     assert line.error_y.arrayminus[0] == pytest.approx(2 - expected.low)
     note = figure(LINES, frame, "beta").layout.annotations[0].text
-    assert "n = 2 matches on 2 draws each; bars: 95 % interval" in note
+    assert "n = 2 matches on 2 draws each; bars: 95% interval" in note
     assert figure(LINES, frame, "how").data[0].mode == "markers"
 
 
@@ -438,7 +438,7 @@ def test_cells_that_cannot_be_read_are_named_and_those_without_records_counted(t
     assert (found.cells_read, found.empty_cells, found.matches) == (2, 1, 3) and found.unread_cells() == []
     assert set(found.frame().frame["cell"]) == {good.name}
     shown = drawing.render_reading(found, 24, 0)
-    assert "1 cells could not be read" in shown and "1 cells hold no records" in shown
+    assert "1 cells could not be read" in shown and "1 cells have no records" in shown
 
 
 # The widget.
@@ -607,7 +607,7 @@ def test_a_sweep_without_finished_cells_says_so(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_holds_no_sweep_is_said(tmp_path: Path) -> None:
-    assert "holds no sweep" in text(SweepResults(tmp_path))
+    assert "not the folder of a sweep" in text(SweepResults(tmp_path))
 
 
 def test_matches_with_neither_deal_nor_player_names_are_drawn(tmp_path: Path) -> None:
@@ -631,7 +631,7 @@ def test_the_command_refuses_a_folder_without_a_sweep_in_one_line(tmp_path: Path
         [sys.executable, "-m", "negolab", "sweep", "show", str(tmp_path)], capture_output=True, text=True, timeout=120
     )
     assert ran.returncode == 2 and ran.stdout == "" and len(ran.stderr.splitlines()) == 1
-    assert "holds no sweep: name the folder that negolab sweep run wrote" in ran.stderr
+    assert "is not the folder of a sweep: name one written by negolab sweep run" in ran.stderr
 
 
 def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:

@@ -133,7 +133,7 @@ def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path, 
     database.study("prices", BASE)
     database.close()
     said = refusal(command, str(file), f"--db={tmp_path / 'prices.db'}")
-    assert "is called 'new', but the database holds prices" in said and 'name = "prices"' in said
+    assert "is called 'new', but the database has prices" in said and 'name = "prices"' in said
 
 
 @pytest.mark.parametrize(
@@ -434,7 +434,7 @@ def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chr
         os.kill(own.pid, signal.SIGSTOP)
         alert = page.get_by_role("alert")
         try:
-            alert.filter(has_text="Connection lost. What you did is kept").wait_for()
+            alert.filter(has_text="Connection lost. Your work is saved").wait_for()
             pressed = page.locator("#rendered_cells button").first
             assert pressed.evaluate("button => button.inert"), "what is pressed now would come late"
             shown = page.locator("#rendered_cells").bounding_box()
@@ -469,7 +469,7 @@ def test_a_second_tab_covers_the_first(gate: Gate, chromium: Any) -> None:
     assert page.evaluate(drawn) == "none", "the sentence stands there once"
     press(other)
     with page.expect_navigation():
-        page.get_by_role("button", name="Go on here instead").click()
+        page.get_by_role("button", name="Continue here instead").click()
     page.get_by_role("button", name="Press").wait_for()
     other.get_by_role("alert").filter(has_text="opened in another tab").wait_for()
     context.close()

@@ -190,14 +190,14 @@ def test_steps_are_a_cent_and_a_dollar_within_the_range(page: Any) -> None:
 
 
 def clock(page: Any, seconds: float, **more: Any) -> None:
-    about = {"total": 0, "words": "{left} left for your answer", "over": "Time is up.", "urgent": True, "serial": 1}
+    about = {"total": 0, "words": "{left} left to answer", "over": "Time is up.", "urgent": True, "serial": 1}
     show(page, Countdown, **{**about, "seconds": seconds, **more})
 
 
 def test_the_clock_counts_down_in_minutes_and_seconds(page: Any) -> None:
     clock(page, 66)
     timer = page.get_by_role("timer")
-    timer.get_by_text("1:05 left for your answer").wait_for()
+    timer.get_by_text("1:05 left to answer").wait_for()
     assert page.evaluate("window.sent") == [{"ask": "left"}]
 
 
@@ -205,11 +205,11 @@ def test_the_clock_is_read_aloud_at_a_minute_and_warns_when_time_is_short(page: 
     clock(page, 61)
     told = page.locator("[aria-live=polite]")
     assert told.inner_text() == ""
-    told.get_by_text("1:00 left for your answer").wait_for()
+    told.get_by_text("1:00 left to answer").wait_for()
     assert page.locator(".nl-short").count() == 0
     page.evaluate("window.change({ seconds: 19, serial: 2 })")
     assert page.locator(".nl-short").count() == 1
-    assert told.inner_text() == "1:00 left for your answer", "a new time is not read aloud by itself"
+    assert told.inner_text() == "1:00 left to answer", "a new time is not read aloud by itself"
 
 
 def test_the_clock_says_when_time_is_up(page: Any) -> None:

@@ -115,10 +115,10 @@ def test_a_participant_comes_from_consent_to_the_completion_code(host: Hosts) ->
     hosted = host(more='consent = "Will you?\\n\\n- by pressing\\n- a button"')
     page, who, _ = hosted.join()
     assert "<p>Will you?</p><ul><li>by pressing</li><li>a button</li></ul>" in page_text(page)
-    assert button_labels(page) == ["I agree and take part", "I do not take part"]
+    assert button_labels(page) == ["I agree and take part", "I do not want to take part"]
     press_button(page, "I agree and take part")
     assert "Read this." in page_text(page)
-    assert "begins as soon as you press Start" in page_text(page)
+    assert "begins when you press Start" in page_text(page)
     press_button(page, "Start")
     play_on(page)
     press_button(page, "Continue")
@@ -145,7 +145,7 @@ def test_each_of_two_pages_of_instructions_is_shown_and_ten_presses_leave_only_o
 def test_who_does_not_agree_is_told_so_and_never_plays(host: Hosts) -> None:
     hosted = host(more='consent = "Will you?"')
     page, who, _ = hosted.join()
-    press_button(page, "I do not take part")
+    press_button(page, "I do not want to take part")
     assert "You did not agree to take part." in page_text(page)
     assert [part.code for part in descendants(page) if isinstance(part, CompletionCode)] == ["NO4242"]
     assert hosted.participant(who).status == "declined"
@@ -160,7 +160,7 @@ def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Ho
     press_button(page, "Send answers")
     assert "Please answer." in page_text(page)
     assert "Please write a number." in page_text(page)
-    assert "2 answers must be corrected above." in page_text(page)
+    assert "Please correct 2 answers above." in page_text(page)
     assert field(page, "What do you hope").value == EVIL
     field(page, "Your age").value = "33"
     assert "Please write a number." not in page_text(page), "a fault goes when its answer is changed"
@@ -245,7 +245,7 @@ def test_after_a_wrong_quiz_what_was_right_stands_there_also_on_a_page_that_is_o
     for shown in (page, hosted.open(token)):
         entered = [field(shown, label).value or "" for label in ("Which one", "Which of many", "How many")]
         assert entered == ["this", "h", ""] and "Count again." in page_text(shown)
-        assert page_text(shown).count("This is not right.") == 0
+        assert page_text(shown).count("This is not correct.") == 0
     field(shown, "How many").value = "10"
     press_button(shown, "Check my answers")
     assert seated(shown)
@@ -286,7 +286,7 @@ def test_a_time_limit_counts_down_only_while_it_runs(host: Hosts) -> None:
     press_button(page, "Start")
     clock = countdown(page)
     assert clock is not None
-    assert (clock.words, clock.urgent) == ("{left} left for your answer", True)
+    assert (clock.words, clock.urgent) == ("{left} left to answer", True)
     assert 45 < clock.seconds <= 50
     seated(page)._submit("Pass.")
     assert countdown(page) is None, "the other one is asked now"
@@ -319,9 +319,9 @@ def test_leaving_takes_two_presses_and_deletes_what_was_written(host: Hosts) -> 
     press_button(page, "Start")
     seated(page)._submit("My own words. Pass.")
     press_button(page, "Leave the study")
-    assert "What you wrote is then deleted" in page_text(page)
+    assert "Everything you wrote will be deleted" in page_text(page)
     assert hosted.participant(who).status == "playing"
-    press_button(page, "No, go on")
+    press_button(page, "No, continue")
     assert "Yes, leave the study" not in button_labels(page)
     press_button(page, "Leave the study")
     press_button(page, "Yes, leave the study")
@@ -496,7 +496,7 @@ def test_markup_in_every_text_of_a_study_is_text(host: Hosts) -> None:
     press_button(page, "Send answers")
     _inert(page)
     other, _, _ = hosted.join()
-    press_button(other, "I do not take part")
+    press_button(other, "I do not want to take part")
     _inert(other)
 
 

@@ -117,7 +117,7 @@ def test_an_offer_is_sent_in_the_games_own_form_with_its_words() -> None:
     assert replies(match) == ["A good one.\n\n[Offer: pay = pay c; food = 1]"]
     assert seated._controls.words.value == ""
     assert choices(seated) == [2, 1], "the next offer begins at the last one"
-    assert "Your offer waits for an answer" in seated._card._text.value
+    assert "Your offer is waiting for an answer" in seated._card._text.value
 
 
 def test_goods_are_the_units_of_who_makes_the_offer() -> None:

@@ -101,7 +101,7 @@ def test_the_rules_speak_of_a_set_beyond_the_limit_only_where_it_can_be_agreed_t
         game = load("balloon", preset=preset)
         seen = Match(game, seed=1).seen("A")
         shown[preset] = " ".join(table(game).rules(game, seen))
-    assert "the LIMIT. Without an agreement, both of you get nothing." in shown["seed"]
+    assert "the LIMIT. Without an agreement, you both get nothing." in shown["seed"]
     assert "beyond it" not in shown["seed"]
     assert "a set beyond it pays both nothing, and so does no agreement." in shown["clembench"]
 
@@ -120,7 +120,7 @@ def test_what_is_ticked_is_counted_at_once() -> None:
     tick(seated, "tent", "<b>map</b>")
     sums = seated._controls._sums.value
     assert "35 of 60, 25 left" in sums
-    assert "16, 80 % of your best" in sums
+    assert "16, 80% of your best" in sums
     assert seated._controls.message.propose.description == "Propose 2 items"
 
 
@@ -339,14 +339,14 @@ def test_the_other_sides_agreement_ends_it_too() -> None:
     reply_other(seated, match, agree=[{"rope", "tent"}], argument="")
     assert match.ended is not None
     assert match.ended.end == "AGREED"
-    assert "13, 65 % of your best" in everything(seated)
+    assert "13, 65% of your best" in everything(seated)
 
 
 @pytest.mark.parametrize(
     ("changes", "end", "words"),
     [
         ({"turn_limit": 1}, "OUT_OF_TIME", "The last message was sent"),
-        ({"empty_turn_limit": 0}, "NO_DEAL", "Too many messages in a row held no proposal."),
+        ({"empty_turn_limit": 0}, "NO_DEAL", "Too many messages in a row contained no proposal."),
     ],
 )
 def test_a_limit_ends_it_without_a_set(changes: dict[str, Any], end: str, words: str) -> None:
@@ -370,16 +370,16 @@ def test_typed_faults_beyond_patience_are_said_and_not_sent_for_they_end_it(text
     seated._controls.context.send(text)
     assert match.ended is not None
     assert match.ended.end == end
-    assert "ended by one of your messages that the rules do not allow" in everything(seated)
+    assert "ended because one of your messages broke the rules" in everything(seated)
     assert "Your message was:" in seated._controls._ending.value
 
 
 def test_a_refusal_goes_away_when_what_it_speaks_of_is_changed() -> None:
     seated, _ = alone(small())
     seated._controls.message.propose.click()
-    assert "Tick what you want" in seated._controls.message.notice.value
+    assert "First tick what you want" in seated._controls.message.notice.value
     tick(seated, "rope")
-    assert "Tick what you want" not in seated._controls.message.notice.value
+    assert "First tick what you want" not in seated._controls.message.notice.value
 
 
 def test_a_set_that_is_to_be_refused_is_not_agreed_to() -> None:
@@ -389,7 +389,7 @@ def test_a_set_that_is_to_be_refused_is_not_agreed_to() -> None:
     row.refuse.value = True
     assert row.agree.disabled
     row.agree.click()
-    assert "You ticked to refuse this set" in seated._controls.proposals.notice.value
+    assert "You ticked this set to refuse it" in seated._controls.proposals.notice.value
     assert match.ended is None
     row.refuse.value = False
     assert not row.agree.disabled
@@ -403,7 +403,7 @@ def test_braces_that_are_sent_as_other_signs_are_named() -> None:
     assert message._braces.layout.display == "none"
     write(message.argument, "{rope}")
     assert message._braces.layout.display != "none"
-    assert "Braces { } in your words are sent as ( )." in message._braces.value
+    assert "Braces { } in your text are sent as ( )." in message._braces.value
     tick(seated, "rope")
     message.propose.click()
     assert "(rope)" in replies(match)[0]
@@ -461,7 +461,7 @@ def test_a_set_over_the_limit_costs_no_patience_where_it_is_forbidden() -> None:
 def test_nothing_ticked_is_no_proposal() -> None:
     seated, match = alone(small())
     press(seated, "Propose a set")
-    assert "Tick what you want to propose first." in seated._controls.message.notice.value
+    assert "First tick what you want to propose." in seated._controls.message.notice.value
     assert len(match.events) == 1
 
 
@@ -509,7 +509,7 @@ def test_a_limit_on_empty_messages_is_said_before_it_bites() -> None:
     press(seated, "Argument only")
     assert "1 of at most 1 in a row without a proposal" in clock(match.told("A"), match.seen("A"))
     other_side = HumanSeat(match, "A", {})
-    assert "must hold a proposal" in everything(other_side)
+    assert "must contain a proposal" in everything(other_side)
 
 
 def test_agreeing_under_that_limit_does_not_lose_the_match() -> None:
@@ -548,7 +548,7 @@ def test_what_was_handed_on_against_the_rules_is_marked() -> None:
     match = Match(game, seed=1)
     match.submit("A", "AGREE: {'rope'} AGREE: {'tent'} ARGUMENT: {'two'}")
     (entry,) = talk(match.told("B"), match.seen("B"))
-    assert entry.note == "against the rules: none of its moves counts"
+    assert entry.note == "against the rules, so none of its moves counts"
     assert "AGREE" in entry.text
 
 

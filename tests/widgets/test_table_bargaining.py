@@ -159,7 +159,7 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     assert "You rejected the last offer." in controls(rejecting)._ending.value
     walking = sit("B", "60", walk_away=True)
     assert controls(walking).reject.button.description == "Walk away"
-    assert "You then have $0.00." in controls(walking).reject.question
+    assert "You then get $0.00." in controls(walking).reject.question
     confirm(controls(walking).reject)
     assert "You walked away." in controls(walking)._ending.value
     refused = sit("B", "60", "59", "58", "reject")
@@ -174,7 +174,7 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     fails = sit("B", "60", buyer_retries=0)
     set_value(controls(fails)._typed.box, "hm")
     controls(fails)._typed.button.click()
-    assert "You gave too many replies that could not be read." in controls(fails)._ending.value
+    assert "You gave too many unreadable replies." in controls(fails)._ending.value
     for seat in (rejecting, walking, refused, taken, fails):
         assert seat._match.ended is not None
         assert not visible(seat._card._buttons)
@@ -202,7 +202,7 @@ def test_a_message_goes_with_an_offer_as_one_line() -> None:
     set_value(controls(seat).price.widget, "6")
     set_value(controls(seat).words, "x" * 281)
     controls(seat).offer.click()
-    assert "281 characters; 280 are the most" in controls(seat).notice.value
+    assert "281 characters; the maximum is 280" in controls(seat).notice.value
 
 
 def test_who_may_not_talk_has_no_box_and_a_forged_message_stays_unsent() -> None:
@@ -249,7 +249,7 @@ def test_disabled_stale_and_hidden_buttons_leave_only_legal_events() -> None:
     last = sit("B", "60", rounds=1)
     set_value(controls(last).price.widget, "42")
     controls(last).offer.click()
-    assert "No round is left" in controls(last).notice.value
+    assert "There is no round left" in controls(last).notice.value
     assert last._match.ended is None
     controls(last).accept.click()
     events = len(last._match.events)

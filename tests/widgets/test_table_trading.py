@@ -194,7 +194,7 @@ def test_goods_from_an_accepted_offer_can_be_offered_on() -> None:
     reply_other(seated, match, "[Offer: 5 Ore -> 6 Brick]")
     put(seated, give={"Ore": 7}, get={"Brick": 9})
     press(seated, "Deny, offer mine")
-    assert "You do not hold all that you would give." in seated._controls.notice.value
+    assert "You do not have everything you would give." in seated._controls.notice.value
     press(seated, "Accept, offer mine")
     assert replies(match)[-1] == "[Accept] [Offer: 7 Ore -> 9 Brick]"
 
@@ -209,7 +209,7 @@ def test_an_offer_that_cannot_be_covered_says_so_before_it_is_accepted() -> None
     assert seated._controls.extend.disabled
     assert not seated._controls.deny.disabled
     seated._controls.accept.click()
-    assert "You do not hold what this offer asks of you." in seated._controls.answer_notice.value
+    assert "You do not have what this offer asks for." in seated._controls.answer_notice.value
     assert match.ended is None, "a slip costs nothing"
     press(seated, "Deny")
     assert seated._controls.answer_notice.value.count("hold") == 0
@@ -270,7 +270,7 @@ def test_on_the_last_turn_a_message_or_the_end_takes_the_place_of_an_offer(prese
     press(seated, "Message only")
     other_side = HumanSeat(match, "B", {})
     table = other_side._controls
-    assert "No offer waits, and nobody can answer a new one." in other_side._card._text.value
+    assert "There is no offer waiting, and nobody can answer a new one." in other_side._card._text.value
     assert table.compose == "" and not shown(other_side._card._go)
     assert shown(table.finish) and shown(table._last) and shown(table.words)
     assert not any(map(shown, (*table._composing, table.offer, table.counter, table.extend)))
@@ -332,7 +332,7 @@ def test_a_second_error_in_a_turn_is_not_sent_where_one_is_forgiven() -> None:
         press(seated, "Send reply")
     assert match.ended is None
     assert len(replies(match)) == 1
-    assert "You do not hold all that your offer gives." in seated._controls._typed.notice.value
+    assert "You do not have everything your offer gives." in seated._controls._typed.notice.value
 
 
 def test_after_a_forfeit_the_own_message_and_its_fault_stand_there() -> None:
@@ -340,7 +340,7 @@ def test_after_a_forfeit_the_own_message_and_its_fault_stand_there() -> None:
     seated._controls.context.send("[Offer: 99 Ore -> <b>1</b> Wood]")
     assert match.ended is not None
     assert match.ended.end == "FORFEIT"
-    assert "One of your messages was against the rules" in everything(seated)
+    assert "One of your messages broke the rules" in everything(seated)
     assert "99 Ore -&gt; &lt;b&gt;1" in seated._controls._after.value
     other_side = HumanSeat(Match.replay(match.record()), "B", {})
     assert "99 Ore" not in everything(other_side)
@@ -397,7 +397,7 @@ def test_a_rewritten_maximum_offers_nothing_that_is_not_held(preset: str) -> Non
     put(seated, get={"Wheat": 1})
     press(seated, "Make this offer")
     assert len(match.events) == 1
-    assert "You do not hold all that you would give." in seated._controls.notice.value
+    assert "You do not have everything you would give." in seated._controls.notice.value
 
 
 def test_half_an_offer_is_not_sent() -> None:

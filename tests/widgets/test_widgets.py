@@ -339,7 +339,7 @@ def test_a_record_that_cannot_be_written_is_said_and_tried_again(tmp_path: Path)
     table = lobby._table.children[0]
     while table._match.ended is None:
         first_option(table)
-    assert "could not be written yet" in state(table)
+    assert "could not be saved yet" in state(table)
     press(lobby, "Leave this match")
     press(lobby, "Leave")
     assert "is a file" in lobby._guard.notice.value

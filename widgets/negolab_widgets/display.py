@@ -110,7 +110,7 @@ def _summarise_payoffs(found: list[Record]) -> Markup:
     )
     if len({one.header.game for one in found}) > 1:
         return ends
-    game, head = found[0].game, ("mean payoff", "95 % interval", "observations")
+    game, head = found[0].game, ("mean payoff", "95% interval", "observations")
     beside = tuple(f"{name}, no fallback" for name in head) if counted.fallbacks else ()
     rows = []
     for (player, seat), paid in sorted(counted.payoffs.items()):

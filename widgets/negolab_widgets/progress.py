@@ -25,7 +25,7 @@ _PHASES = {
     "playing": "playing",
     "paused": "paused: no more questions are asked",
     "stopping": "stopping: no more games begin",
-    "stopped": "stopped: the same call goes on where it stopped",
+    "stopped": "stopped: run the same call again to resume",
     "done": "all games are over",
 }
 

@@ -83,7 +83,7 @@ def read_run(path: Path) -> RunMatches:
         folders = [path / name for name in fields["games"].values()] if is_tournament(fields) else [path]
         frame = to_frame(unify(read_matches(folder) for folder in folders if folder.exists()))
         if frame.empty:
-            raise ValueError(f"{path} holds no records: name the folder of a run or of a sweep")
+            raise ValueError(f"{path} has no records: name the folder of a run or sweep")
         return RunMatches(SweepFrame(frame.assign(cell=frame["deal"])), fields, {}, {}, "", pd.DataFrame())
     reading, now = SweepReader(path), sweeps.read_sweep_status(path)
     for cell in reading.unread_cells():
@@ -153,7 +153,7 @@ class Report:
     def what_moved(self) -> list[str]:
         """Return the sentences of the first paragraph."""
         if not self.factors:
-            return ["This run has one condition, so that nothing can be compared. Its outcomes:"]
+            return ["This run has one condition, so there is nothing to compare. Its outcomes:"]
         best: dict[str, Effect] = {}
         for effect in self.effects:
             best.setdefault(effect.outcome, effect)
@@ -309,7 +309,9 @@ class Report:
             if name in plan
         }
         again = ", ".join(f"{name} {format_value(value)}" for name, value in told.items())
-        yield element("p", f"The plan of this run: {again}. It stands whole in manifest.json.") if again else Markup("")
+        yield (
+            element("p", f"The plan of this run: {again}. The full text is in manifest.json.") if again else Markup("")
+        )
 
 
 def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:

@@ -1,6 +1,6 @@
 """Two players agree on one option for each of several issues, by messages and offers in turns.
 
-Each has its own points per option. A scenario is a TOML file that needs no Python.
+Each side has its own points per option. A TOML file, the scenario, defines the game without Python.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ PRESET_NOTES = {
     "flat-share": "Goods: two flatmates divide shelves, racks, quiet evenings and hours with the piano.",
     "hiring": "A candidate and a recruiter agree on eight issues, from base pay to the first project.",
     "old-press": "A printer and a museum talk about an old press: its price, the transport and a sign.",
-    "supplier": "A contract of five issues; every message takes 3 % of what an agreement pays.",
+    "supplier": "A contract of five issues; every message takes 3% of what an agreement pays.",
 }
 FREE = ("turns", "max_chars", "reading")
 """Parameters that may change under a preset's name; a game that differs in another one does not carry it."""

@@ -72,7 +72,7 @@ def _private(game: Parameters, seat: Seat, tables: Mapping[Seat, PointsTable]) -
     reservation = game.reservation.A if seat == "A" else game.reservation.B
     brief = game.brief.A if seat == "A" else game.brief.B
     if reservation is None or brief is None:
-        raise ValueError(f"the reservation value and the brief of {seat} are not known here")
+        raise ValueError(f"the reservation value and brief of {seat} are hidden here")
     theirs = tables[other(seat)]
     return Private(
         tables[seat],

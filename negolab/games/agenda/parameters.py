@@ -108,10 +108,7 @@ def _check_count(game: Parameters) -> None:
     issues = game.issues
     sizes = [game.option_count] * min(issues, 64) if isinstance(issues, int) else [issue.size for issue in issues]
     if prod(sizes) > MAX_AGREEMENTS:
-        raise ValueError(
-            f"issues: there are more than {MAX_AGREEMENTS:,} agreements, the most that are allowed: "
-            "use fewer issues or options"
-        )
+        raise ValueError(f"issues: more than {MAX_AGREEMENTS:,} agreements, the maximum: use fewer issues or options")
 
 
 def _check_issues(game: Parameters, issues: tuple[Issue, ...]) -> None:

@@ -1,4 +1,4 @@
-"""Two players agree on one set of items under a common effort limit; each is paid its own importance over it."""
+"""Two players agree on one set of items under an effort limit; each earns its own importance of the set."""
 
 from __future__ import annotations
 

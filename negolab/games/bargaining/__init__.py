@@ -1,4 +1,4 @@
-"""A seller and a buyer alternate price offers until one is accepted or the rounds are over.
+"""A seller and a buyer alternate price offers until one is accepted or the rounds end.
 
 The seller has seat A, the buyer seat B. The presets are the designs of published experiments and our own, as changes
 of the default `exact`, in cents. The treatments with complete information and the cells of `interview` follow the
@@ -129,22 +129,22 @@ PRESET_TITLES = {
 REPLICATIONS = ("exact-literal", "interview")
 PRESET_NOTES = {
     "exact": "Each side knows what the item is worth to the other.",
-    "exact-literal": "As exact, with replies read by the letter of the rules.",
-    "interview": "As exact-literal, with the cells of published sessions, so that these replay.",
-    "range": "Each side is told a range in which the other's number lies.",
-    "none": "Neither side is told anything of the other's number.",
+    "exact-literal": "Like exact, with replies read by the letter of the rules.",
+    "interview": "Like exact-literal, with the parameters of published sessions, which it replays.",
+    "range": "Each side knows a range for the other's number.",
+    "none": "Neither side knows anything about the other's number.",
     "tight-exact": "Three rounds; each side knows the other's number.",
-    "tight-range": "Three rounds; each side is told a range in which the other's number lies.",
-    "tight-none": "Three rounds; neither side is told anything of the other's number.",
-    "unsourced": "The seller knows the buyer's value; the buyer is told nothing of the cost.",
-    "verified": "The seller knows the buyer's value; the buyer is told a range of the cost that was checked.",
-    "claimed": "The seller knows the buyer's value; the buyer has the seller's own word for a range of the cost.",
-    "one-sided": "The seller knows the buyer's value; the buyer is told three costs, one of which is the seller's.",
-    "asymmetric": "Five rounds, the buyer begins; each side is told four numbers, one of which is the other's.",
-    "mug": "A mug, which the seller keeps without a deal; neither side is told anything of the other's number.",
-    "mug-range": "A mug, which the seller keeps without a deal; the buyer is told a range of its worth to the seller.",
-    "cheap-talk": "The mug in four rounds; each side is told a range, and the seller may write messages.",
-    "cheap-talk-two-way": "The mug in four rounds; each side is told a range, and both may write messages.",
+    "tight-range": "Three rounds; each side knows a range for the other's number.",
+    "tight-none": "Three rounds; neither side knows anything about the other's number.",
+    "unsourced": "The seller knows the buyer's value; the buyer knows nothing about the cost.",
+    "verified": "The seller knows the buyer's value; the buyer knows a verified range for the cost.",
+    "claimed": "The seller knows the buyer's value; the buyer knows a range for the cost that the seller claims.",
+    "one-sided": "The seller knows the buyer's value; the buyer knows three costs, one of them the seller's.",
+    "asymmetric": "Five rounds, the buyer begins; each side knows four numbers, one of them the other's.",
+    "mug": "A mug, which the seller keeps without a deal; neither side knows anything about the other's number.",
+    "mug-range": "A mug, which the seller keeps without a deal; the buyer knows a range for its worth to the seller.",
+    "cheap-talk": "The mug in four rounds; each side knows a range, and the seller may write messages.",
+    "cheap-talk-two-way": "The mug in four rounds; each side knows a range, and both may write messages.",
 }
 """Sentences that both seats may read: they give no number away."""
 

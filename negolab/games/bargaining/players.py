@@ -368,7 +368,7 @@ class Seller(Bargainer):
 
 class Anchored(Seller):
     """Asks high and comes down: never below its floor, cost + `margin`. Opens at `opening` (None: cost + 0.7 (`top` -
-    cost), to the dollar), then takes 12 % off the distance to the floor, to the half dollar. Takes any offer from the
+    cost), to the dollar), then takes 12% off the distance to the floor, to the half dollar. Takes any offer from the
     floor up, at the last response any above cost. It leaks its cost by its first ask, and from a cost of 50.00 it never
     moves."""
 

@@ -1,4 +1,4 @@
-"""Two players may talk, then both say at once what they keep of a stock; each is paid its units times own value."""
+"""Two players divide a stock: each states privately what it keeps, and earns its units times its own value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two players trade goods that each values differently; the larger gain in own worth wins.
+"""Two players trade goods that each values differently; the larger gain in its own values wins.
 
 After TextArena's two-player Negotiation.
 """

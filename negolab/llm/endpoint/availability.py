@@ -11,7 +11,7 @@ FIRST_NOTICE = 1.0
 """Seconds without an answer after which a notice is given; the next ones follow after twice the time each."""
 ADVICE = "see that the address is right, the server runs, and the network asks for no login"
 """About an endpoint that has never answered."""
-AFTER_PATIENCE = "run again to go on, or set a longer --patience"
+AFTER_PATIENCE = "run again to resume, or set a longer --patience"
 """About an endpoint that has not answered for too long, in a run."""
 LONG_WAIT = 30.0
 """Seconds; so long a wait is told at once if the endpoint asks for it."""
@@ -86,7 +86,7 @@ class Availability:
     def _given_up(self, error: AttemptFailed, waited: float) -> str:
         if error.retry_after is not None and error.retry_after > (self._patience or 0.0):
             until = datetime.now(UTC) + timedelta(seconds=error.retry_after)
-            return f"{self._url}: {error}: run again after {until:%Y-%m-%d %H:%M} UTC to go on"
+            return f"{self._url}: {error}: run again after {until:%Y-%m-%d %H:%M} UTC to resume"
         how_long = format_duration(waited)
         return f"{self._url} has not answered for {how_long} ({error}): {self._after}"
 

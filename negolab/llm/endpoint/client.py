@@ -118,7 +118,7 @@ class Client:
         except (AttemptFailed, GameFailed) as error:
             raise RunFailed(f"{self.url} lists no models: {error}") from None
         except (ValueError, RecursionError, LookupError, TypeError):
-            raise RunFailed(f"{self.url} lists no models: its answer is no list of them") from None
+            raise RunFailed(f"{self.url} lists no models: its answer is not a list") from None
 
     async def _response(self, request: Awaitable[httpx2.Response], seconds: float) -> Response:
         try:
@@ -167,12 +167,12 @@ def _headers(url: str, key: Key) -> dict[str, Any]:
 
 MEANINGS: tuple[tuple[tuple[type[BaseException], ...], Any, str], ...] = (
     ((aiohttp.ClientSSLError,), RunFailed, "{url}: its certificate or encryption is not accepted"),
-    ((aiohttp.InvalidURL, httpx2.InvalidURL, UnicodeError), RunFailed, "{url} is no address that can be asked"),
+    ((aiohttp.InvalidURL, httpx2.InvalidURL, UnicodeError), RunFailed, "{url} is not a usable address"),
     ((aiohttp.ClientProxyConnectionError,), Unreachable, "the proxy: {system}"),
     ((aiohttp.ClientConnectorError,), Unreachable, "{system}"),
     ((aiohttp.ConnectionTimeoutError,), Unreachable, f"no connection within {CONNECT_SECONDS:g} s"),
     ((aiohttp.ClientHttpProxyError,), Unreachable, "the proxy answers HTTP {status}"),
-    ((aiohttp.ClientResponseError,), BadResponse, "what came is no answer in HTTP"),
+    ((aiohttp.ClientResponseError,), BadResponse, "the response is not HTTP"),
     ((BaseException,), Overloaded, "the connection was dropped before the answer was complete"),
 )
 """Errors of the backend, what they mean for the call, and the text; the first that fits holds."""

@@ -47,7 +47,7 @@ class ParameterCompatibility:
     def translate(self, call: Call) -> dict[str, Any]:
         """Return the call's parameters as this model takes them; ValueError for one that the call sets itself."""
         if reserved := [name for name in RESERVED if name in call.params]:
-            raise ValueError(f"{reserved[0]!r} is no parameter of a call: the call itself sets it")
+            raise ValueError(f"{reserved[0]!r} cannot be set: negolab sets it for each call")
         translated = {}
         for name, value in call.params.items():
             if name in OUTPUT_NAMES:
@@ -55,7 +55,7 @@ class ParameterCompatibility:
             elif name not in self._dropped:
                 translated[name] = value
             else:
-                self._tell_once(name, f"{self._model} takes no {name}: it is left out")
+                self._tell_once(name, f"{self._model} takes no {name}: it is omitted")
         if self._output is not None and not has_bound(call.params):
             translated[self._name] = self._output
         return translated
@@ -97,7 +97,7 @@ class ParameterCompatibility:
 
     def note_reason(self, finish: str) -> None:
         """Tell once of a reason to stop that is not known."""
-        line = f"{self._model} ends answers for a reason that is not known, {finish!r}: it is asked again"
+        line = f"{self._model} ends answers for an unknown reason, {finish!r}: it is asked again"
         self._tell_once(f"reason {finish}", line)
 
     def note_prompt(self, call: Call, tokens: int | None) -> None:
@@ -127,7 +127,7 @@ def _advice(name: str) -> str:
     if name == "response_format":
         return "JSON schemas: choose form=free"
     own = (*OUTPUT_NAMES, "temperature", "top_p", "seed", "reasoning_effort")
-    return f"{name if name in own else f'extra.{name}'} as it is set: change it or leave it out"
+    return f"{name if name in own else f'extra.{name}'} with this value: change or remove it"
 
 
 def has_bound(params: Mapping[str, Any]) -> bool:

@@ -95,7 +95,7 @@ def parse_completion(body: bytes) -> Answer:
         # Of the provider behind a gateway, so not the model's.
         raise Overloaded(f"the provider failed: {read_message(choice.error)}", usage=usage)
     if choice is None or choice.message is None:
-        raise BadResponse("the answer holds no choice", usage=usage)
+        raise BadResponse("the answer has no choice", usage=usage)
     text, reasoning = _text_and_reasoning(choice.message)
     finish = one_line(short_name(choice.finish_reason) or "unknown", 40)
     if not (text or "").strip() and ending_of(finish) in ("whole", "called", "unknown"):

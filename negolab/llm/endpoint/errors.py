@@ -204,8 +204,8 @@ def _quota_end(problem: Problem) -> str:
     elif problem.retry_after is not None:
         end = now + timedelta(seconds=problem.retry_after)
     else:
-        return "the service does not say until when: run again tomorrow to go on"
-    return f"run again after {end:%Y-%m-%d %H:%M} UTC to go on"
+        return "the service does not say until when: run again tomorrow to resume"
+    return f"run again after {end:%Y-%m-%d %H:%M} UTC to resume"
 
 
 def read_problem(status: int, headers: Mapping[str, str], body: bytes, params: Collection[str]) -> Problem:
@@ -297,7 +297,7 @@ def _wait(text: str) -> float:
 def parse_duration(duration: str) -> float:
     """Convert a duration such as `1.5s` or `1h2m3s` to seconds; ValueError for anything else."""
     if not re.fullmatch(_DURATION, duration):
-        raise ValueError(f"{duration!r} is no duration such as 90s, 10m or 1h30m")
+        raise ValueError(f"{duration!r} is not a duration such as 90s, 10m or 1h30m")
     return sum(float(number) * _UNITS[unit] for number, unit in re.findall(r"(\d+(?:\.\d+)?) ?(ms|[dhms])", duration))
 
 

@@ -92,9 +92,9 @@ def read_key(name: str | None, environment: Mapping[str, str]) -> Key:
         raise ValueError(f"give the name of an environment variable that holds the key, such as {DEFAULT_KEY}")
     value = environment.get(name or DEFAULT_KEY, "").strip()
     if not value and name not in (None, DEFAULT_KEY):
-        raise ValueError(f"the environment variable {name} is not set: it should hold the endpoint's key")
+        raise ValueError(f"the environment variable {name} is not set: set it to the endpoint's key")
     if not (value.isascii() and value.isprintable()):
-        raise ValueError(f"the key in {name or DEFAULT_KEY} holds characters that cannot be sent: copy it again")
+        raise ValueError(f"the key in {name or DEFAULT_KEY} contains characters that cannot be sent: copy it again")
     return Key(value or NO_KEY)
 
 
@@ -112,7 +112,7 @@ def base_url(given: str | None, environment: Mapping[str, str]) -> str:
     except ValueError:
         host, parts = None, urlsplit("")
     if parts.username or parts.password or "@" in parts.netloc:
-        raise ValueError("a base URL must not hold a name or a password: put the key into an environment variable")
+        raise ValueError("a base URL must not contain a name or password: put the key in an environment variable")
     if parts.query or parts.fragment:
         raise ValueError(
             "a base URL must end with its path: put a key into an environment variable, not into the address"

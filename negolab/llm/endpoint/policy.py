@@ -52,7 +52,7 @@ WEEK = 7 * 86_400.0
 BYTES_PER_TOKEN = 3
 """Estimated bytes per input token."""
 INITIAL_RETRY_DELAY, MAX_RETRY_DELAY = 0.25, 10.0
-"""Seconds before a call is sent again: doubled up to the longest, with 50 % jitter."""
+"""Seconds before a call is sent again: doubled up to the longest, with 50% jitter."""
 
 
 class CallPolicy:
@@ -86,7 +86,7 @@ class CallPolicy:
         """Raise ValueError if the budget cannot be kept with this model."""
         if self.budget.usd is not None and self.price(model) is None:
             raise ValueError(
-                f"a budget in money needs the price of {model}, which is not known: give it in US dollars per million "
+                f"a budget in money needs the price of {model}, which is unknown: add it in US dollars per million "
                 f"tokens of input and output, such as --price {model}=0.15,0.60 (0,0 for a model of your own; in a "
                 f'plan under [models]: prices = {{"{model}" = "0.15,0.60"}}), or set a budget in tokens'
             )

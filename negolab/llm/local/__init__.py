@@ -1,1 +1,4 @@
-"""A real model on this machine, without a key: its weights, and a server for it in a process of its own."""
+"""A small model on this machine, without a key.
+
+Start with `process.py`, which runs `server.py`; `weights.py` downloads the model.
+"""

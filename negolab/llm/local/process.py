@@ -99,7 +99,7 @@ def _last_log_line(log: IO[bytes]) -> str:
     log.seek(0)
     lines = [line.strip() for line in log.read()[-20_000:].decode(errors="replace").splitlines()]
     return next(
-        (line for line in reversed(lines) if "error" in line.lower()), lines[-1] if lines else "it said nothing"
+        (line for line in reversed(lines) if "error" in line.lower()), lines[-1] if lines else "it printed nothing"
     )
 
 

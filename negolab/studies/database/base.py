@@ -115,7 +115,7 @@ class BaseDatabase:
         alone(c)
         there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
         if there and not ours(c):
-            raise ValueError(f"{self}: holds tables of something else ({min(there)}); choose another with --db")
+            raise ValueError(f"{self}: has tables of something else ({min(there)}); choose another with --db")
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host began with; put that one back")

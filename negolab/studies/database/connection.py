@@ -32,7 +32,7 @@ def database_url(url: str | Path) -> sa.URL:
     try:
         parsed = make_url(text)
     except sa.exc.ArgumentError:
-        raise ValueError("--db is no path and no database URL such as postgresql+psycopg://user@host/name") from None
+        raise ValueError("--db must be a path or a database URL such as postgresql+psycopg://user@host/name") from None
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.get_backend_name() not in ("sqlite", "postgresql"):
@@ -85,7 +85,7 @@ def _private(file: Path, create: bool) -> None:
     """Open the file, or create it readable by its owner only, as it holds the secret that signs links; `ValueError` on
     failure."""
     if not file.parent.is_dir():
-        raise ValueError(f"{file}: there is no folder {file.parent}; make it first, or choose another file with --db")
+        raise ValueError(f"{file}: folder {file.parent} does not exist; create it, or choose another file with --db")
     try:
         is_ours = sqlite.open_private(file, create)
     except OSError as error:
@@ -198,7 +198,7 @@ class DatabaseOutage(logging.Filter):
             self._began()
         if is_first or (is_news and time.monotonic() - self._said_at > _BETWEEN_NOTICES):
             self._said_at = time.monotonic()
-            self._log.warning("%s: pages say so, and go on by themselves", self)
+            self._log.warning("%s: pages say so and continue by themselves", self)
 
     def back(self) -> None:
         """Record the end of the outage, if there was one."""

@@ -27,7 +27,7 @@ def participant_columns(source: Source) -> list[Column]:
         Column("treatment", "text", "treatment they were assigned to; empty: they have not started"),
         Column("status", "text", "invited, waiting, playing, or how it ended for them"),
         Column("begun", "boolean", "true: they pressed Start; the others took no place in a treatment"),
-        Column("acted", "boolean", "true: they replied in the real match; the others are no data"),
+        Column("acted", "boolean", "true: they replied in the real match; the others provide no data"),
         Column("invited", "time", "when their link was made", "UTC"),
         Column("opened", "time", "when they first opened the study", "UTC"),
         Column("consented", "time", "when they gave their consent", "UTC"),
@@ -98,10 +98,10 @@ def _payment_columns(source: Source) -> list[Column]:
         return []
     unit = source.study.payment.currency
     return [
-        Column("returned", "boolean", "true: their panel took them out; they hold no place in a treatment"),
+        Column("returned", "boolean", "true: their panel removed them; they have no place in a treatment"),
         Column("pay_currency", "text", "currency of the amounts, by ISO 4217"),
         Column("pay_fee", "number", "fee for taking part; empty here and below: the study is not over for them", unit),
-        Column("pay_matches", "number", "what the matches that count brought, each rounded by itself", unit),
+        Column("pay_matches", "number", "pay for the matches that count, each rounded separately", unit),
         Column("paid_matches", "text", "the matches that count, by spaces"),
         Column("pay_extra", "number", "fixed amount for how it ended for them", unit),
         Column("pay_rounding", "number", "change by rounding", unit),
@@ -246,7 +246,7 @@ KEYS = [
     Column("ended", "time", "when it ended; empty: it is running", "UTC"),
     Column("seconds", "number", "from the deal to the end", "s"),
     Column("events", "integer", "number of its events"),
-    Column("disclosure", "text", "what people were told about who sat across; empty: nothing"),
+    Column("disclosure", "text", "what participants were told about the other side; empty: nothing"),
     Column("fallback", "text", "the player that took over from a model that failed; end: the match was stopped"),
     Column("fallback_reason", "text", "why the model failed"),
     Column("withdrawn", "boolean", "true: words are gone because a participant withdrew; not in records.jsonl"),
@@ -294,8 +294,8 @@ def event_columns(source: Source) -> list[Column]:
         Column("fault", "text", "rejected: format, rule or time"),
         Column("reason", "text", "rejected: why, as its author was told; ended: why the match was stopped"),
         Column("end", "text", "ended: AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED"),
-        Column("payoff_a", "number", "ended: what seat A is paid; empty: nothing is paid", source.unit),
-        Column("payoff_b", "number", "ended: what seat B is paid; empty: nothing is paid", source.unit),
+        Column("payoff_a", "number", "ended: payoff of seat A; empty: no payoff", source.unit),
+        Column("payoff_b", "number", "ended: payoff of seat B; empty: no payoff", source.unit),
         Column("body", "json", "the whole event, as in records.jsonl"),
     ]
 

@@ -288,9 +288,9 @@ class BrowserVisit(Visitor):
         since, most = (self._news, patience) if self._pressed is None else (self._pressed, PRESS_PATIENCE)
         if time.monotonic() - since > most:
             notices = await self._tab.evaluate(_NOTICES)
-            raise Stuck(f"the page did not go on for {most:.0f} s{f': {notices}' if notices else ''}")
+            raise Stuck(f"the page did not continue for {most:.0f} s{f': {notices}' if notices else ''}")
         if len(self._faults) > MOST_FAULTS:
-            raise Stuck("too much is wrong to go on")
+            raise Stuck("too many problems to continue")
 
     async def _arrive(self, look: Look) -> None:
         """Note a page that has come."""

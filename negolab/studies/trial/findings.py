@@ -141,7 +141,7 @@ def _wrong_host(run: TrialRun, now: Status) -> Iterator[str]:
     for number, why in run.stuck.items():
         bot = run.bots[number - 1]
         at = _name(bot.visits[-1].page) if bot.visits else "its link"
-        yield f"bot {number} could not go on at {at}: {why}{_limit_advice(run.study, why)}"
+        yield f"bot {number} could not continue at {at}: {why}{_limit_advice(run.study, why)}"
     for bot in run.bots:
         for fault in bot.faults:
             yield f"bot {bot.number}: {fault}"

@@ -60,7 +60,7 @@ def plane(frame: pd.DataFrame) -> pd.DataFrame:
         frame: The rows of `played`.
 
     Returns:
-        `row`, `column`, `name` (player), `a` and `b` (percent of the most that the seat could reach), their 95 % bounds
+        `row`, `column`, `name` (player), `a` and `b` (percent of the most that the seat could reach), their 95% bounds
         `a_low`, `a_high`, `b_low`, `b_high`, and `n` matches on so many `draws`.
     """
     rows = []
@@ -155,7 +155,7 @@ def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_scores(frame: pd.DataFrame) -> list[str]:
-    """Return the player with the highest mean score, then those that do not score significantly less (5 %, Holm).
+    """Return the player with the highest mean score, then those that do not score significantly less (5%, Holm).
 
     Scores are compared on the same deals, and p is corrected for all pairs.
     """

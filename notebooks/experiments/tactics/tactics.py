@@ -122,7 +122,7 @@ def holding_out(frame: pd.DataFrame) -> pd.DataFrame:
         frame: The rows of `outcomes`.
 
     Returns:
-        The setting, `side`, `value` (percentage points) with its 95 % interval `low`, `high`, `n` draws, `p`, and
+        The setting, `side`, `value` (percentage points) with its 95% interval `low`, `high`, `n` draws, `p`, and
         `holm`, corrected for the number of rows.
     """
     found = {}

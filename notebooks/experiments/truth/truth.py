@@ -82,7 +82,7 @@ def kinds(frame: pd.DataFrame, known: pd.DataFrame, who: str) -> pd.DataFrame:
         who: The player that is shown with each other player, beside the pairs of equal players.
 
     Returns:
-        A row per variant (`facet`), pair (`name`) and measure with its 95 % interval, and `exact` for equal players.
+        A row per variant (`facet`), pair (`name`) and measure with its 95% interval, and `exact` for equal players.
     """
     a, b = frame["a"], frame["b"]
     away = b.where(a == who, a)

@@ -49,7 +49,7 @@ def forest(
     row: str = "player",
     marks: Mapping[str, Mapping[str, float]] | None = None,
     ranges: Mapping[str, tuple[float, float]] | None = None,
-    bars: str = "95 % intervals",
+    bars: str = "95% intervals",
 ) -> Figure:
     """Draw estimates with their intervals as a forest plot; n stands below the figure.
 
@@ -71,7 +71,7 @@ def exact(
     row: str = "players",
     ranges: Mapping[str, tuple[float, float]] | None = None,
     known: str = "known exactly",
-    bars: str = "95 % intervals",
+    bars: str = "95% intervals",
 ) -> Figure:
     """Draw a `forest` with a tick at each value of the column `exact`; none where that is missing.
 
@@ -237,7 +237,7 @@ def panels(
     figure.update_xaxes(title={"text": plain(titles[x], 60)}, row=max(len(rows), 1))
     figure.update_yaxes(title={"text": plain(y, 60)}, col=1)
     figure.update_yaxes(range=reach)
-    add_basis(figure, frame, "low", "95 % intervals", _BELOW)
+    add_basis(figure, frame, "low", "95% intervals", _BELOW)
     # The legend stands above the titles of the columns.
     figure.update_layout(
         height=172 + inside, margin={"t": 26, "r": 30, "b": _BELOW + 26}, legend={"y": 1 + 26 / (90 + inside)}
@@ -293,7 +293,7 @@ def trend(
     scale: float = 1,
     log: bool = False,
 ) -> Figure:
-    """Draw the mean of each group at each value of a parameter, with its 95 % interval.
+    """Draw the mean of each group at each value of a parameter, with its 95% interval.
 
     Args:
         groups: Values by group and parameter.

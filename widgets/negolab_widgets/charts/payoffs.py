@@ -26,7 +26,7 @@ def payoffs(
     one: str = "one match",
     marks: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Draw single payoffs of each group and their mean with its 95 % interval; n stands beside the name.
+    """Draw single payoffs of each group and their mean with its 95% interval; n stands beside the name.
 
     Args:
         groups: Payoffs by name.
@@ -49,13 +49,13 @@ def payoffs(
         )
     for at, (name, mark) in enumerate((marks or {}).items()):
         _add_reference(figure, name, mark, len(estimates), DASHES[at % len(DASHES)])
-    _add_means(figure, estimates, "mean, 95 % interval", f"mean {what}")
+    _add_means(figure, estimates, "mean, 95% interval", f"mean {what}")
     _add_row_names(figure, groups, estimates)
     return figure
 
 
 def shares(groups: Mapping[str, stats.Estimate | tuple[int, int]], *, what: str = "share of matches") -> Figure:
-    """Draw a bar per group with its 95 % interval; n stands beside the name.
+    """Draw a bar per group with its 95% interval; n stands beside the name.
 
     Args:
         groups: By name an estimate from 0 to 1, or hits and n of independent trials.
@@ -69,7 +69,7 @@ def shares(groups: Mapping[str, stats.Estimate | tuple[int, int]], *, what: str 
     figure.add_bar(
         x=[e.value for e in percent], y=places, width=0.5, orientation="h", marker=bars, hoverinfo="skip", name=what
     )
-    _add_means(figure, percent, "95 % interval", what)
+    _add_means(figure, percent, "95% interval", what)
     _add_row_names(figure, groups, estimates)
     figure.update_xaxes(range=[0, 100])
     figure.update_layout(showlegend=False)

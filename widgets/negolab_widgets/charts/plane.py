@@ -56,7 +56,7 @@ def frontiers(
     figure.update_yaxes(title={"text": axis.format("B"), "font": {"size": 13}}, col=1)
     figure.update_xaxes(range=reach)
     figure.update_yaxes(range=reach)
-    add_basis(figure, points, "a_low", "95 % intervals", 50)
+    add_basis(figure, points, "a_low", "95% intervals", 50)
     figure.update_layout(height=height + 26, margin={"t": 8, "r": 16, "b": 76})
     return figure
 
@@ -98,7 +98,7 @@ def outcomes(
     marks: Mapping[str, tuple[float, float]] | None = None,
     equal: bool = True,
 ) -> Figure:
-    """Draw one dot per match by group, and the mean of each group with its 95 % intervals.
+    """Draw one dot per match by group, and the mean of each group with its 95% intervals.
 
     Args:
         groups: (payoff of A, payoff of B) by group, of matches that are independent: a draw each.

@@ -1,7 +1,7 @@
 """Matrices of a tournament: the payoff of the row's player against the column's.
 
 Colours part what differs: they are anchored at a reference, 0 where values have both signs and else the mean of all
-fields, and a field whose 95 % interval holds the reference has the neutral colour, however far its mean is from it.
+fields, and a field whose 95% interval holds the reference has the neutral colour, however far its mean is from it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def tournament(
     column: str = "against",
     scale: float = 1,
 ) -> Figure:
-    """Draw the mean of each pair with half its 95 % interval below it.
+    """Draw the mean of each pair with half its 95% interval below it.
 
     Args:
         rows: Values by row and then by column; pairs that never met stay empty.
@@ -230,5 +230,5 @@ def _counts(estimates: Collection[stats.Estimate]) -> str:
     if not estimates:
         return "n = 0"
     draws = [e.draws for e in estimates]
-    bars = bars_text("± 95 % interval", (e.low for e in estimates), draws)
+    bars = bars_text("± 95% interval", (e.low for e in estimates), draws)
     return f"{count_text((e.n for e in estimates), draws)} per cell{bars}"

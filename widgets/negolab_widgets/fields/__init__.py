@@ -1,4 +1,4 @@
-"""Fields of a page: a number, a price, radio buttons and boxes to tick, each a widget in one message with its value."""
+"""Form fields: number, price, radio buttons and checkboxes, each a widget that sends its value in one message."""
 
 from __future__ import annotations
 

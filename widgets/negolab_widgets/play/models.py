@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 MODEL_CHOICE = "a language model"
 MODEL_DESCRIPTION = (
-    "Behind an OpenAI-compatible endpoint. It is told what its seat may know, and takes its time to answer."
+    "Behind an OpenAI-compatible endpoint. It is told only what its seat may know, and may answer slowly."
 )
 NO_ENDPOINT = "No endpoint is known here: start with negolab serve --base-url URL."
 OUTPUT_MODES = (("its own words", "free"), ("a form of what is legal now", "schema"))

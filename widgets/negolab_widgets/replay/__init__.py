@@ -1,4 +1,7 @@
-"""Look through what was played: records in a list, one match step by step, branches of it side by side."""
+"""Replays: a list of records, one match step by step, and its branches.
+
+Start with `replay.py`; `cockpit.py` draws one match, `branching.py` continues it.
+"""
 
 from negolab_widgets.replay.replay import Replay
 

@@ -148,7 +148,7 @@ class Branching:
 
     async def _play_with_model(self, parent: Record, match: Match) -> None:
         def show_progress(replies: int) -> None:
-            self._where.value = html.element("p", f"The branch goes on; replies so far: {replies}.", role="status")
+            self._where.value = html.element("p", f"The branch continues; replies so far: {replies}.", role="status")
 
         show_progress(0)
         with self._guard:

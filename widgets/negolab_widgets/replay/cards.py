@@ -29,7 +29,7 @@ def reply_details(reply: Reply) -> Markup:
     parts = {
         "What the model was told": reply.asked,
         "What it wrote": reply.raw,
-        "Its reasoning, seen by nobody else": reply.reasoning,
+        "Its private reasoning": reply.reasoning,
     }
     return join(
         [_facts_line(reply), *(details(title, scrollable(title, text)) for title, text in parts.items() if text)]

@@ -340,7 +340,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     """Render what each point pays both, in order: filled and joined what a seat asks for itself, hollow what the
     other one leaves it; what rounds paid is all filled."""
     what = capitalised(around.amount)
-    words = f"{what}, round by round" if around.rounds else f"{what} by proposal. Filled: of who proposes"
+    words = f"{what}, round by round" if around.rounds else f"{what} by proposal. Filled: the proposer's"
     caption = element("div", words, cls="nl-plane-legend")
     count = len(each.points)
     values = [value for point in each.points for value in (point.a, point.b)]

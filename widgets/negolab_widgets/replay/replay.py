@@ -38,7 +38,7 @@ SUFFIXES = {"latex": "tex", "html": "html", "markdown": "md", "clembench": "tex"
 
 
 class Replay(Page):
-    """Look through records of matches.
+    """Browse records and replay matches.
 
     Branches are kept in the folder `out`, together with the match they branch from.
 
@@ -271,7 +271,7 @@ def _list_records(source: Sequence[Record]) -> tuple[ListedRecord, ...]:
         raise ValueError(f"Replay shows a record, a list of records, a view or a path, not {source!r:.80}") from None
     for one in records:
         if not isinstance(one, Record):
-            raise ValueError(f"Replay shows a list of records; {one!r:.80} is none")
+            raise ValueError(f"Replay shows records, not {one!r:.80}")
     return tuple(map(list_record, records))
 
 

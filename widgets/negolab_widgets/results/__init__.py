@@ -1,4 +1,7 @@
-"""The results of a sweep: choose what is drawn, of which matches, and take it along."""
+"""Results of a sweep: choose an outcome and a figure, and filter matches.
+
+Start with `results.py`; `figures.py` draws, `board.py` shows the cells.
+"""
 
 from negolab_widgets.results.results import SweepResults
 

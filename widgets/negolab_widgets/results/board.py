@@ -180,7 +180,7 @@ _ALL = "all"
 
 
 class SweepBoard(Page):
-    """Show the sweep in a folder, live; choose a cell to see its notebook and replay its records.
+    """Show a sweep live; a cell opens its notebook and records.
 
     Args:
         folder: The folder of the sweep.

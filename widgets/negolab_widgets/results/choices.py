@@ -11,7 +11,7 @@ from negolab_widgets.html import element
 from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Quantity
 from negolab_widgets.tables.controls import box, column, framed, row, set_visible
 
-LINES, HEAT, BOXES, VIOLINS = "means, 95 % intervals", "heat map of means", "box plots", "violins"
+LINES, HEAT, BOXES, VIOLINS = "means, 95% intervals", "heat map of means", "box plots", "violins"
 NONE = ""
 DEFAULT_OUTCOMES = ("efficiency", "agreed", "payoff_a")
 """Outcomes that are shown first, if they are there."""

@@ -58,7 +58,7 @@ class SweepReader:
         try:
             found = status.read_status(cell)
             if found is None:
-                raise ValueError(f"{cell} has no {status.FILE}: it is no finished cell")
+                raise ValueError(f"{cell} has no {status.FILE}: it is not a finished cell")
             matches = read_cell(cell)
         except (ValueError, OSError) as error:
             self.faults[cell.name] = str(error)

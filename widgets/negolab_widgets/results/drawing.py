@@ -156,7 +156,7 @@ def _caption(
     copies = _copies_text(len(data) - len(drop_copies(data)))
     how = "Clopper and Pearson's" if choice.outcome.yes_no else "Student's t"
     draws = data["draw"].nunique()
-    interval = f" Intervals: 95 %, {how}; games on one draw of chance are taken together ({draws:,} in all)."
+    interval = f" Intervals: 95%, {how}; games on one draw of chance are taken together ({draws:,} in all)."
     if (found["draws"] == 0).all():
         interval = " Nothing is drawn, by the game or the players: the means are known exactly."
     elif found["low"].isna().all():
@@ -174,7 +174,7 @@ def _count_text(rows: int, known: int, things: str) -> str:
 def _copies_text(count: int) -> str:
     """Say how many games of one draw between players without chance are left out; "" for none."""
     are = "is a copy" if count == 1 else "are copies"
-    return f" {count:,} {are} (the same draw, players without chance) and left out." if count else ""
+    return f" {count:,} {are} (the same draw, players without chance) and excluded." if count else ""
 
 
 def _fallback_text(data: pd.DataFrame, things: str) -> str:
@@ -207,7 +207,7 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
         row[0] = pick_button(group_token(at), row[0], name=f"{row[0]}: the matches of {group.words}")
     top = [*(titles or ["matches"]), *heads.values()]
     more = f" The first {MAX_ROWS} of {len(numbers):,} rows; the file has all." if len(numbers) > MAX_ROWS else ""
-    interval = "; from and to are the 95 % interval of the mean" if known else ""
+    interval = "; from and to are the 95% interval of the mean" if known else ""
     note = element("p", f"{choice.outcome.title}{interval}.{more}")
     return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
@@ -230,10 +230,10 @@ def render_reading(reading: SweepReader, cells: int, left: int) -> Markup:
     meter = bar(reading.cells_read, cells, text, name="Cells that are read") if cells else ""
     notes = [f"{left:,} finished cells are being read." if left else ""]
     if not reading.matches and not left:
-        waiting = "No cell is finished yet: what is finished comes in by itself."
+        waiting = "No cell is finished yet. Finished cells appear automatically."
         notes.append(NO_RECORDS if reading.empty_cells else waiting if not reading.faults else "")
     elif reading.empty_cells:
-        notes.append(f"{reading.empty_cells:,} cells hold no records.")
+        notes.append(f"{reading.empty_cells:,} cells have no records.")
     first = next(iter(reading.faults.values()), "")[:300]
     faults = f"{len(reading.faults):,} cells could not be read. {first}"
     bad = element("div", faults, cls="nl-notice", role="alert") if first else ""
@@ -241,4 +241,4 @@ def render_reading(reading: SweepReader, cells: int, left: int) -> Markup:
     return element("div", meter, element("p", said) if said else "", bad)
 
 
-NO_RECORDS = "The finished cells hold no records: a notebook keeps its records in its folder `out`."
+NO_RECORDS = "The finished cells have no records: a notebook writes its records to its folder `out`."

@@ -70,8 +70,8 @@ def _legend_room(colour: Factor | None, found: pd.DataFrame, width: int) -> int:
 def means(
     found: pd.DataFrame, outcome: Quantity, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
-    """Draw means with their 95 % intervals, joined where the x axis is one of numbers."""
-    bars = bars_text("bars: 95 % interval of the mean", found["low"], found["draws"])
+    """Draw means with their 95% intervals, joined where the x axis is one of numbers."""
+    bars = bars_text("bars: 95% interval of the mean", found["low"], found["draws"])
     note = f"{count_text(found['n'], found['draws'], f' {outcome.things}')} each{bars}."
     shown = present_codes(found, facet)
     ticks = tick_texts(x, present_codes(found, x)) if x is None or x.places is None else []

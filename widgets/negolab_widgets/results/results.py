@@ -46,7 +46,7 @@ PRINT_WIDTH = 1000
 
 
 class SweepResults(Page):
-    """Draw any outcome of a sweep over parameters, players and games; cells that finish later come in by themselves.
+    """Draw any outcome of a sweep, updated as cells finish.
 
     Args:
         folder: The folder of the sweep.

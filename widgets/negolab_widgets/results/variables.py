@@ -247,7 +247,7 @@ def _unit(base: str, game: str) -> str:
 
 
 NUMBERS = ("mean", "low", "high", "n", "draws", "median", "lower", "upper")
-"""Columns of a summary beside those of its factors: a mean with its 95 % interval, numbers of matches (copies left out)
+"""Columns of a summary beside those of its factors: a mean with its 95% interval, numbers of matches (copies left out)
 and of draws (0: nothing is drawn, and the mean is known exactly), and the three quartiles."""
 WITHOUT_FALLBACK = ("mean_no_fallback", "n_no_fallback")
 """Further columns where a rule made moves in some matches: mean and n over the others."""

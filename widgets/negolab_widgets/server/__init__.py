@@ -1,1 +1,4 @@
-"""The dashboard's servers: a launcher (`python -m negolab_widgets.server`) and Voila behind checks of our own."""
+"""Servers of the pages: a launcher (`python -m negolab_widgets.server`), and Voila behind a gate.
+
+Start with `launcher.py`; `gate.py` checks visitors, `guard.py` filters messages to kernels.
+"""

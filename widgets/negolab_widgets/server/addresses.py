@@ -47,7 +47,7 @@ def parse_public_url(url: str) -> Address:
         raise ValueError(f"--public-url {url!r} is not an address such as https://lab.example/study/")
     prefix = "/" + "".join(f"{part}/" for part in parts.path.split("/") if part)
     if not re.fullmatch(r"[A-Za-z0-9._~/-]*", prefix):
-        raise ValueError(f"--public-url {url!r}: its path may have letters, digits and . _ ~ - only")
+        raise ValueError(f"--public-url {url!r}: its path may contain only letters, digits and . _ ~ -")
     if parts.scheme == "http" and not is_loopback(name):
         raise ValueError(f"--public-url {url!r} is not encrypted: use https:// (a proxy may do it: --behind-proxy)")
     host = f"[{name}]" if ":" in name else name
@@ -66,11 +66,9 @@ def serving_address(options: ServeOptions) -> Address:
         raise ValueError("--certfile and --keyfile belong together: give both")
     if options.public_url is None:
         if not is_loopback(options.host):
-            raise ValueError(
-                f"--host {options.host} can be reached from elsewhere: say how with --public-url https://..."
-            )
+            raise ValueError(f"--host {options.host} is reachable from elsewhere: add --public-url https://...")
         if options.behind_proxy or options.certfile is not None:
-            raise ValueError("say under which address participants come, with --public-url https://...")
+            raise ValueError("add participants' address with --public-url https://...")
         return local_address(options.port)
     address = parse_public_url(options.public_url)
     if address.scheme == "https" and not options.behind_proxy and options.certfile is None:

@@ -42,7 +42,7 @@ class Gate(DashboardServer):
     """Serve participants, each with a link and a kernel of their own."""
 
     seats = Unicode("", config=True, help="The host's socket for seats.")
-    max_kernels = Integer(30, config=True, help="Visitors who have a kernel at the same time.")
+    max_kernels = Integer(30, config=True, help="Visitors with a kernel at the same time.")
     keep_place = Float(15.0, config=True, help="Seconds for which a place is kept after its page was closed.")
     patience = Float(10.0, config=True, help="Seconds without asking after which a place in the queue is lost.")
     computing_at_once = Float(

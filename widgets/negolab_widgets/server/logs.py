@@ -46,7 +46,7 @@ class LimitedFilter(logging.Filter):
             self._left_out += 1
             return False
         if self._left_out:
-            record.msg, record.args = f"{record.getMessage()} ({self._left_out} lines before were left out)", None
+            record.msg, record.args = f"{record.getMessage()} ({self._left_out} earlier lines were omitted)", None
             self._left_out = 0
         return True
 

@@ -40,7 +40,7 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
         self._reason = w.Text(
             description="Reason (it is kept)", placeholder="why the study ends for them", continuous_update=False
         )
-        yes, no = w.Button(description="Yes, end it"), w.Button(description="No, go on")
+        yes, no = w.Button(description="Yes, end it"), w.Button(description="No, continue")
         self._title, self._notice = w.HTML(), w.HTML(warning(""))
         self._form = framed(self._title, self._reason, row(yes, no))
         super().__init__([self._form, self._notice])
@@ -83,7 +83,7 @@ POLL_INTERVAL = 2.0
 
 
 class Monitor(Page):
-    """Show who is where in a study.
+    """Show the progress of a study's participants.
 
     Args:
         socket: The host's socket for the researcher (default: `$NEGOLAB_ADMIN`).
@@ -129,7 +129,7 @@ class Monitor(Page):
             state = decode_state(self._host.ask("/monitor"))
         except HostUnreachable:
             self._lost = self._lost or time.strftime("%H:%M:%S")
-            since = f"The host cannot be reached since {self._lost}. It is started again by itself."
+            since = f"The host cannot be reached since {self._lost}. It restarts automatically."
             raise HostUnreachable(self._away() or since) from None
         self._lost = ""
         return state

@@ -190,12 +190,12 @@ def _treatment_row(cell: TreatmentCount) -> list[object]:
 
 
 def render_matches(seen: MonitorState) -> Markup:
-    """Render how the study's matches ended, practice left out."""
+    """Render how the study's matches ended, excluding practice."""
     n = sum(seen.ended.values())
     waits = f" ({len(seen.paused)} waiting for a language model)" if seen.paused else ""
-    summary = f"{seen.running} running now{waits}, practice included. n = {n} ended, practice left out."
+    summary = f"{seen.running} running now{waits}, practice included. n = {n} ended, excluding practice."
     rows = [
-        (format_end(end), seen.ended[end], f"{100 * seen.ended[end] / n:.0f} %")
+        (format_end(end), seen.ended[end], f"{100 * seen.ended[end] / n:.0f}%")
         for end in get_args(End)
         if end in seen.ended
     ]

@@ -1,4 +1,4 @@
-"""Tables: how a game looks to the person who plays it; `plain` serves a game that has none of its own.
+"""Tables: how a game looks to its players; `plain` serves games without a table of their own.
 
 A game names its table in `TABLE`, such as "negolab_widgets.tables.split:SplitTable", because rules know no screen.
 It is a subclass of `Table`, which gets the game as told to the seat and the seat's observation alone.
@@ -53,5 +53,5 @@ def table(game: AnyGame) -> type[Table]:
         why = describe_failure(error)
         raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which cannot be imported: {why}") from error
     if not (isinstance(found, type) and issubclass(found, Table)):
-        raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which is no subclass of Table")
+        raise ValueError(f"TABLE of {catalog.game_id(game)} is {named!r}, which is not a subclass of Table")
     return found
