@@ -136,8 +136,8 @@ def check_folder(
         raise ValueError(f"{folder.path} has cells of another or an older notebook: choose another folder")
     if stored and not trust and (changed := _changed_code(folder, stored, players or {})):
         raise ValueError(
-            f"{' and '.join(changed)} has changed since cells of {folder.path} were run: choose another folder, or go "
-            "on with the file as it is now with --trust"
+            f"{' and '.join(changed)} has changed since cells of {folder.path} were run: choose another folder, or "
+            "continue with the new version with --trust"
         )
     ids = {cell.id for cell in plan.cells()}
     if unknown := [id for id in folder.done() if id not in ids]:
