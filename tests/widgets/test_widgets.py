@@ -239,7 +239,7 @@ def test_a_choice_that_is_not_offered_is_refused() -> None:
 
 def test_the_lobby_says_what_a_preset_is_without_giving_a_number_away() -> None:
     lobby = Lobby("bargaining", preset="none")
-    assert "Neither side is told anything of the other" in lobby._preset.about
+    assert "Neither side knows anything about the other" in lobby._preset.about
     own = Lobby("negolab.scaffolds.ultimatum", preset="rich")
     assert "0 to 9 units" in own._preset.about
 
