@@ -258,7 +258,7 @@ def test_without_such_a_player_the_study_ends_with_a_code_of_its_own(tmp_path: P
         site.say(id, "Hello.")
         closed = await settle(site, id)
         assert site.status(id) == "model" and isinstance(closed, Closed)
-        assert "could not be reached" in closed.text and "127.0.0.1" not in closed.text
+        assert "could no longer be reached" in closed.text and "127.0.0.1" not in closed.text
         assert next(iter(fallbacks(site).values())).player is None
 
     run(scene())

@@ -265,6 +265,8 @@ class Report:
 
     def _codes(self) -> Iterator[Markup]:
         """Yield what was said, where somebody has coded it: codes by condition, and the payoff that goes with each."""
+        if not self.games:
+            return
         seats = by_seat(self.frame, (), SEAT_COLUMNS).assign(seat=lambda rows: rows[SEAT_COLUMNS[0]])
         coded = associations.coded_seats(self.path, seats)
         if coded.empty:
