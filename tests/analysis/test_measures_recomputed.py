@@ -542,7 +542,7 @@ def test_a_dictionary_names_the_unit_of_proposals_and_of_parameters(tmp_path: Pa
         rows = pd.read_csv(out / "dictionary.csv", keep_default_na=False, dtype=str).to_dict("records")
         described[game] = {(str(row["table"]), str(row["column"])): row["unit"] for row in rows}
     own = {(table, name) for (table, name), unit in described["trading"].items() if unit == nl.load("trading").unit}
-    assert own == {("matches", "payoff_a"), ("matches", "payoff_b"), ("seats", "payoff")}
+    assert own == {("matches", "payoff_a"), ("matches", "payoff_b"), ("seats", "payoff"), ("utterances", "payoff")}
     assert described["trading"]["proposals", "own_total"] == nl.load("trading").stake_unit
     parameters = {name: unit for (_, name), unit in described["bargaining"].items() if name.startswith("game_")}
     amounts = ["price_lo", "price_hi", "buyer_values", "seller_costs", "buyer_told", "seller_told"]

@@ -527,7 +527,7 @@ UNUSABLE_ANSWERS = [
     Case("gemini/null", UNUSABLE, r"empty|no text|no words", message=NO_WORDS),
     Case("xai/empty", UNUSABLE, r"empty|no text|no words", message={"content": "", "reasoning_content": THOUGHT}),
     Case("openai/always-cut", UNUSABLE, r"cut at the limit of tokens", message={"content": ""}, finish="length"),
-    Case("gateway/unknown-reason", UNUSABLE, r"not known", message={"content": "60"}, finish="because"),
+    Case("gateway/unknown-reason", UNUSABLE, r"unknown reason", message={"content": "60"}, finish="because"),
     Case("vllm/tool-call", UNUSABLE, r"tools", message={"content": None, "tool_calls": [
         {"id": "1", "type": "function", "function": {"name": "offer", "arguments": "{}"}}]}, finish="tool_calls"),
     Case("openai/refusal-beside-empty", UNUSABLE, r"declin", message={"content": "", "refusal": "I can't assist."}),
