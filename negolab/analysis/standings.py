@@ -18,7 +18,7 @@ from negolab.analysis.estimates import by_seat
 from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, is_exact, with_value
 from negolab.analysis.ranking import LEAST_DRAWS, Ranking, rank
-from negolab.formatting import display_unit, format_significant
+from negolab.formatting import display_unit, format_money, format_significant
 
 COLUMNS = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "seat", "player", "opponent", "payoff", "gain"),
@@ -26,6 +26,11 @@ COLUMNS = (
 )
 """Columns of `Standings.seats`, before one for each condition."""
 OVERALL = "all games"
+
+
+def format_outcome(value: float, unit: str) -> str:
+    """Write an outcome in its unit, dollars to the cent; a dash for NaN."""
+    return format_money(100 * value) if unit == "dollars" and value == value else format_significant(value)
 
 
 class Table(NamedTuple):
@@ -80,17 +85,18 @@ class Table(NamedTuple):
         for name in self.order:
             low, high = found.ranks[name] if found.ranks else (0, 0)
             ranks = "" if not found.ranks else f"{low}" if low == high else f"{low} to {high}"
-            half = f" ± {found.half[name]:.2g}" if not self.exact else ""
-            strength = f"{found.strength[name]:+.3g}{half}"
-            rows.append([ranks, name, format_significant(found.mean[name]), strength])
+            half = f" ± {format_outcome(found.half[name], self.unit)}" if not self.exact else ""
+            above = found.strength[name]
+            strength = f"{'+' if above > 0 else ''}{format_outcome(above, self.unit)}{half}"
+            rows.append([ranks, name, format_outcome(found.mean[name], self.unit), strength])
             if self.without is not None:
-                rows[-1].append(format_significant(self.without.mean.get(name, float("nan"))))
+                rows[-1].append(format_outcome(self.without.mean.get(name, float("nan")), self.unit))
         return rows
 
     @property
     def heads(self) -> list[str]:
         """The heads of `rows`."""
-        unit = f" ({self.unit})" if self.unit else ""
+        unit = f" ({self.unit})" if self.unit not in ("", "dollars") else ""
         beside = ["mean, no rule decided"] if self.without is not None else []
         return ["rank", "player", f"mean{unit}", "above the average", *beside]
 

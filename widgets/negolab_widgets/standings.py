@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from negolab.analysis.comparisons import comparison_table
-from negolab.analysis.standings import Standings
-from negolab.formatting import format_significant
+from negolab.analysis.standings import Standings, format_outcome
 from negolab_widgets.html import Markup, details, element, format_value, join, table
 
 METHOD = (
@@ -64,7 +63,7 @@ def _cross(found: Standings, game: str) -> Markup:
             met = cross.loc[(player, opponent)] if (player, opponent) in cross.index else None
             joint = "" if met is None or met.joint_share != met.joint_share else f", {met.joint_share:.0%} joint"
             said = "" if met is None else f" {met.agreed:.0%} agreed{joint}, n = {met.n:.0f}"
-            number = "" if met is None else format_significant(met.payoff)
+            number = "" if met is None else format_outcome(met.payoff, found.units[game])
             cells.append(join([element("b", number), element("span", said, cls="soft")]))
         rows.append(cells)
     return table(["player", *against], rows, f"Payoffs against each opponent: {game}")
