@@ -14,11 +14,13 @@ from functools import partial
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
 
+from negolab._internal import manifest
 from negolab._internal.files import atomic_write, check_in_place
 from negolab._internal.validation import suggest
 from negolab.analysis import cells, measures
@@ -38,6 +40,7 @@ from negolab.analysis.spool import Spool
 from negolab.analysis.table_columns import FORMULAS, MATCH, MATCHES, SEAT_COLUMNS, STAKES, UNIT
 from negolab.catalog import AnyGame, game_id
 from negolab.formats import Part, RecordSource
+from negolab.game import SEATS
 from negolab.record import Record, kept_for_last
 from negolab.user_code import describe_failure
 
@@ -55,6 +58,10 @@ _SET = ("preset", "settings_a", "settings_b")
 """Columns of matches that go to `SETTINGS`, as parameters of the game do, where they never change."""
 
 
+Conditions = Mapping[str, Mapping[str, str | None]]
+"""The condition of each player of a tournament, by the condition's name."""
+
+
 class Exported(NamedTuple):
     """A record to export.
 
@@ -62,11 +69,13 @@ class Exported(NamedTuple):
         keys: What its source knows of the match, by the names of `Tables.keys`.
         record: The record.
         replays: False if words were deleted: then it has no proposals, no utterances and no measures.
+        conditions: Those of a tournament.
     """
 
     keys: Row
     record: Record
     replays: bool = True
+    conditions: Conditions = MappingProxyType({})
 
 
 _Read = Callable[[Part], Iterable[Any]]
@@ -219,7 +228,8 @@ def open_tables(source: RecordSource, wanted: Callable[[Record], bool] | None = 
     if parts is None:
         return Tables((), (), (Exported({}, record) for record in source if wanted is None or wanted(record)), {})
     if source.kind != "sweep":
-        return Tables((), (), (), {}, parts=(parts, partial(_read_part, {}, wanted)))
+        conditions = manifest.read(source.path).get("conditions", {}) if source.path.is_dir() else {}
+        return Tables((), (), (), {}, parts=(parts, partial(_read_part, {}, wanted, conditions=conditions)))
     statuses = cells.newest_statuses(source.path)
     games = (name for ended in statuses.values() for name in ended.params if name.startswith(GAME_PREFIX))
     taken = [*(column.name for column in (*MATCHES, *SEAT_COLUMNS)), *measures.GENERAL, *games]
@@ -232,10 +242,15 @@ def open_tables(source: RecordSource, wanted: Callable[[Record], bool] | None = 
 
 
 def _read_part(
-    keys: Mapping[str | None, Row], wanted: Callable[[Record], bool] | None, part: Part
+    keys: Mapping[str | None, Row],
+    wanted: Callable[[Record], bool] | None,
+    part: Part,
+    conditions: Conditions = MappingProxyType({}),
 ) -> Iterator[Exported]:
     own = keys.get(part.cell, {"cell": part.cell})
-    return (Exported(own, entry.record) for entry in part.entries() if wanted is None or wanted(entry.record))
+    for entry in part.entries():
+        if wanted is None or wanted(entry.record):
+            yield Exported(own, entry.record, conditions=conditions)
 
 
 def _tabulate_part(
@@ -282,12 +297,14 @@ def _match_tables(
     joined: Columns, known: Columns, exported: Exported, failed: measures.Failed
 ) -> Iterator[tuple[str, Iterable[Row], Hashable, Callable[[], Columns]]]:
     """Yield the tables of one match: name, rows, and the columns, which are the same where the key is."""
-    keys, record, replays = exported
+    keys, record, replays, conditions = exported
+    players = {f"_{seat.lower()}": record.header.players[seat] for seat in SEATS} if conditions else {}
+    levels = {f"{name}{at}": of.get(player) for name, of in conditions.items() for at, player in players.items()}
     join = {column.name: keys.get(column.name) for column in joined}
     found = measures.measure_match(record, failed) if replays else {}
     parameters = _parameters(record.header.params)
-    beside: dict[str, Row] = {"matches": {**keys, **parameters}, "seats": keys}
-    own: dict[str, Columns] = {"seats": known}
+    beside: dict[str, Row] = {"matches": {**keys, **levels, **parameters}, "seats": keys}
+    own: dict[str, Columns] = {"seats": [*known, *map(_condition_column, conditions)]}
     for name, (columns, rows) in TABLES.items():
         if name in ("proposals", "utterances") and not replays:
             continue
@@ -298,9 +315,12 @@ def _match_tables(
             made = []
         if more := beside.get(name, join):
             made = [{**join, **row, **more} for row in made]
+        if name == "seats" and conditions:
+            made = [{**row, **{each: of.get(row["player"]) for each, of in conditions.items()}} for row in made]
         if name == "matches":
             key = record.header.game, *parameters
-            yield name, made, key, partial(_match_columns, joined, known, record.game, list(parameters))
+            beside_keys = [*known, *map(_condition_column, levels)]
+            yield name, made, key, partial(_match_columns, joined, beside_keys, record.game, list(parameters))
         else:
             yield name, made, "", partial(list, [*joined, *columns, *own.get(name, ())])
     if replays:
@@ -310,6 +330,10 @@ def _match_tables(
 
 def _match_columns(join: Columns, keys: Columns, game: AnyGame, parameters: Iterable[str]) -> Columns:
     return [*join, *MATCHES, *keys, *(_parameter_column(name, game) for name in parameters)]
+
+
+def _condition_column(name: str) -> Column:
+    return Column(name, "text", "condition of the player in a tournament; empty: a player without conditions")
 
 
 @kept_for_last

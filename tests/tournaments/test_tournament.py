@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
 import subprocess
 import time
@@ -12,10 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 from negolab_widgets import display
 
 import negolab as nl
+from negolab._internal import manifest
 from negolab.analysis import tables
 from negolab.analysis.ranking import rank
 from negolab.analysis.standings import OVERALL, Standings
@@ -78,6 +81,21 @@ def test_the_ranking_is_that_of_the_exported_seats(whole: Path) -> None:
     assert table.ranking is not None and found.draws == table.ranking.draws == 12
     assert found.mean == pytest.approx(table.ranking.mean) and found.half == pytest.approx(table.ranking.half)
     assert found.ranks == table.ranking.ranks
+
+
+def test_an_export_has_a_column_for_each_condition(whole: Path, tmp_path: Path) -> None:
+    run, out = tmp_path / "run", tmp_path / "tables"
+    shutil.copytree(whole, run)
+    levels = {name: ("plain", "polite", None)[at % 3] for at, name in enumerate(PLAYERS)}
+    manifest.write(run, {**manifest.read(run), "conditions": {"prompt": levels}})
+    negolab("export", str(run), "--to", "csv", "--out", str(out)).check_returncode()
+    texts = {name: pd.read_csv(out / f"{name}.csv", keep_default_na=False, dtype=str) for name in ("matches", "seats")}
+    told = {name: level or "" for name, level in levels.items()}
+    assert list(texts["seats"]["prompt"]) == list(texts["seats"]["player"].map(told))
+    for seat in "ab":
+        assert list(texts["matches"][f"prompt_{seat}"]) == list(texts["matches"][f"player_{seat}"].map(told))
+    described = pd.read_csv(out / "dictionary.csv", dtype=str)
+    assert set(described[described["column"].str.startswith("prompt")]["column"]) == {"prompt", "prompt_a", "prompt_b"}
 
 
 def test_draws_without_a_zone_of_agreement_are_left_out_and_counted(whole: Path) -> None:
