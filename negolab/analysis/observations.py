@@ -23,6 +23,7 @@ from negolab import catalog
 from negolab.analysis import stats
 from negolab.analysis.fallbacks import Fallbacks, find_fallbacks
 from negolab.analysis.stats import Estimate, Groups, Labels
+from negolab.catalog import AnyGame
 from negolab.events import Dealt
 from negolab.game import SEATS, Seat
 from negolab.record import DETERMINISTIC, Record, encode_set
@@ -62,15 +63,20 @@ def has_chance(record: Record) -> bool:
     return header.seed is not None and _draws(header.game, header.preset, msgspec.json.encode(header.params))
 
 
-@lru_cache(maxsize=256)
-def _draws(game: str, preset: str | None, params: bytes) -> bool:
+def draws_start(game: AnyGame) -> bool:
+    """Return True if a game draws anything for the start of a match."""
     rng = Random(0)
     before = rng.getstate()
+    game.deal(rng)
+    return rng.getstate() != before
+
+
+@lru_cache(maxsize=256)
+def _draws(game: str, preset: str | None, params: bytes) -> bool:
     try:
-        catalog.stored_game(game, preset, msgspec.json.decode(params)).deal(rng)
+        return draws_start(catalog.stored_game(game, preset, msgspec.json.decode(params)))
     except ValueError:  # the code of a researcher's own game is not here: it may draw
         return True
-    return rng.getstate() != before
 
 
 def _hash(value: Any) -> str:

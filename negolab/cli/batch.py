@@ -8,7 +8,7 @@ import logging
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from math import inf
@@ -18,7 +18,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 import typer
 from tqdm import tqdm
 
+from negolab import catalog
 from negolab.analysis import summary
+from negolab.analysis.observations import draws_start
+from negolab.catalog import AnyGame, game_id
 from negolab.cli.options import PRICE_HELP, GameName, Group, Preset, Set, TrustChanges, advanced, load_game
 from negolab.cli.play import escape_control, escape_line
 from negolab.llm.configuration import ModelConfiguration
@@ -26,6 +29,7 @@ from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.prices import Prices
 from negolab.llm.models import Models
+from negolab.players.factory import PlayerFactory
 from negolab.players.lookup import resolve_players
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import parse_record
@@ -245,9 +249,23 @@ def batch(
     if flags.estimate:
         print_estimate(run, flags)
         return
+    if told := _copies(loaded, players, n, swap=swap):
+        print(escape_line(told), file=sys.stderr)
     tally = _RunningTally(run.matchups[0].store.file)
     failure = play_run(run, flags.on_stop, tally)
     _print_results(run, tally.result(), loaded.unit, failure)
+
+
+def _copies(game: AnyGame, players: Sequence[PlayerFactory], n: int, *, swap: bool) -> str:
+    """Say how many games will differ where neither the game nor the players draw anything; "" where all may."""
+    different = len({player.name for player in players}) if swap else 1
+    if n <= different or draws_start(game) or not all(player.deterministic for player in players):
+        return ""
+    module = catalog.module_of(game)
+    own = [name for name in catalog.presets(module) if name not in catalog.replications(module)]
+    chance = next((name for name in own if draws_start(catalog.load(game_id(game), name))), "")
+    other = f"; with chance: --preset {chance}" if chance else ""
+    return f"these players draw nothing: {different:,} distinct of {n:,} games, the others are copies{other}"
 
 
 def print_estimate(run: Run, flags: RunFlags) -> None:

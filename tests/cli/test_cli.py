@@ -281,6 +281,25 @@ def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
 BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--seed", "1"]
 
 
+@pytest.mark.parametrize(
+    ("players", "more", "told"),
+    [
+        (("linear", "boulware"), ("--swap",), "2 distinct of 8 games"),
+        (("linear", "boulware"), (), "1 distinct of 8 games"),
+        (("linear", "random-legal"), (), ""),
+        (("linear", "boulware"), ("--preset", "asymmetric"), ""),
+    ],
+)
+def test_games_that_will_be_copies_are_named_before_they_are_played(
+    players: tuple[str, str], more: tuple[str, ...], told: str, tmp_path: Path
+) -> None:
+    a, b = players
+    done = negolab("batch", "bargaining", "--a", a, "--b", b, "--n", "8", *more, "--out", str(tmp_path / "run"))
+    assert done.returncode == 0
+    assert (f"these players draw nothing: {told}" in done.stderr) == bool(told)
+    assert ("with chance: --preset" in done.stderr) == bool(told)
+
+
 def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) -> None:
     for n in ("20", "30"):
         ran = negolab(*BATCH, "--n", n, "--out", str(tmp_path))
