@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -277,6 +278,35 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
         print(escape_line(f"the files say something else than the rules in {list_some(differ)}"))
     for line in (*(tally.lines() if by_name else ()), tally.line()):
         print(escape_line(line))
+
+
+# inspect_ai.
+
+
+@app.command()
+def inspect(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs of inspect: .eval or .json.")],
+    out: Out,
+) -> None:
+    """Import the matches in logs of inspect_ai (`inspect eval negolab/bargaining`)."""
+    if find_spec("inspect_ai") is None:
+        raise ValueError("logs of inspect need inspect_ai: pip install 'negolab[inspect]'")
+    from negolab.inspect_tasks import read_records
+
+    if missing := [log for log in logs if not log.is_file()]:
+        raise FileNotFoundError(f"no log at {missing[0]}: name a file, such as logs/*.eval")
+    found = {record.id: (str(log), partial(_same, record)) for log in logs for record in read_records(str(log))}
+    if not found:
+        raise ValueError(f"no match in {list_some(logs)}: name logs of negolab's tasks")
+    records, written = import_records(found, out, "match")
+    ends = Counter(str(record.end) for record in records)
+    print(f"{out}: {counted(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
+    if written < len(records):
+        print(f"{counted(len(records) - written, 'record')} found again, written once")
+
+
+def _same(record: Record) -> Record:
+    return record
 
 
 # Own spreadsheets.
