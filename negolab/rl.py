@@ -5,7 +5,8 @@ The agents of a match are its seats, "A" and "B". An observation is what the sea
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Iterator
+from typing import Any, Literal, get_args
 
 from typing_extensions import override
 
@@ -36,6 +37,11 @@ MAX_PROMPT, MAX_REPLY = 100_000, 2_000
 """Characters of an observation and of an action in words."""
 
 
+def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise ValueError(f"{name} must be {' or '.join(map(repr, allowed))}, not {value!r}")
+
+
 class _Words(Text):
     """Texts of any characters: prompts contain signs that no small character set has."""
 
@@ -59,10 +65,8 @@ class _Table:
     match: Match
 
     def __init__(self, game: AnyGame | str, actions: Actions, reward: Reward, max_options: int) -> None:
-        if actions not in ("text", "choice"):
-            raise ValueError(f"actions must be 'text' or 'choice', not {actions!r}")
-        if reward not in ("share", "payoff"):
-            raise ValueError(f"reward must be 'share' or 'payoff', not {reward!r}")
+        _check("actions", actions, get_args(Actions))
+        _check("reward", reward, get_args(Reward))
         self.game = catalog.load(game)
         self.is_choice, self.reward, self.max_options = actions == "choice", reward, max_options
         words, mask = _Words(MAX_PROMPT), Box(0, 1, (max_options,), np.int8)
@@ -118,7 +122,7 @@ class _Table:
 
     def rewards(self) -> dict[Seat, float]:
         """Return 0 until the end; then the payoffs, or the gains above no deal as shares of the possible surplus."""
-        if not self.match.ended or self.is_aborted:
+        if self.ends != (True, False):
             return dict.fromkeys(SEATS, 0.0)
         record = self.match.record()
         if self.reward == "payoff":
@@ -127,13 +131,11 @@ class _Table:
         return {seat: (own[seat] or 0) / possible if possible else 0.0 for seat in SEATS}
 
     @property
-    def is_aborted(self) -> bool:
-        """True for a match that was stopped, not ended by its rules: it is truncated."""
-        return self.match.ended is not None and self.match.ended.end == "ABORTED"
-
-    @property
-    def is_terminated(self) -> bool:
-        return self.match.ended is not None and not self.is_aborted
+    def ends(self) -> tuple[bool, bool]:
+        """Terminated by the rules, and truncated: stopped, as after too many rejected replies."""
+        ended = self.match.ended
+        is_aborted = ended is not None and ended.end == "ABORTED"
+        return ended is not None and not is_aborted, is_aborted
 
 
 class NegotiationEnv(gymnasium.Env):
@@ -174,8 +176,7 @@ class NegotiationEnv(gymnasium.Env):
         reward: Reward = "share",
         max_options: int = 512,
     ) -> None:
-        if seat not in SEATS:
-            raise ValueError(f"seat must be 'A' or 'B', not {seat!r}")
+        _check("seat", seat, SEATS)
         self._table = _Table(game, actions, reward, max_options)
         self._opponent = resolve(opponent, self._table.game)
         self._opponent.check_seat(other(seat))
@@ -201,7 +202,7 @@ class NegotiationEnv(gymnasium.Env):
         """Submit a reply and let the opponent play until the agent is asked again."""
         self._table.submit(self.seat, action)
         seen, info = self._view()
-        return seen, self._table.rewards()[self.seat], self._table.is_terminated, self._table.is_aborted, info
+        return seen, self._table.rewards()[self.seat], *self._table.ends, info
 
     def _view(self) -> tuple[Any, dict[str, Any]]:
         play_until_asked(self.match, self._players)
@@ -223,7 +224,6 @@ class _Seats:
         self._table = _Table(game, actions, reward, max_options)
         self.possible_agents = list(SEATS)
         self.agents: list[Seat] = []
-        self.render_mode = None
 
     @property
     def match(self) -> Match:
@@ -242,9 +242,8 @@ class _Seats:
         self.agents = list(SEATS)
         self._table.deal(seed, dict.fromkeys(SEATS, LEARNER))
 
-    def _ends(self) -> tuple[dict[Seat, bool], dict[Seat, bool]]:
-        table = self._table
-        return dict.fromkeys(SEATS, table.is_terminated), dict.fromkeys(SEATS, table.is_aborted)
+    def _ends(self) -> Iterator[dict[Seat, bool]]:
+        return (dict.fromkeys(SEATS, ended) for ended in self._table.ends)
 
 
 class NegotiationAEC(_Seats, pettingzoo.AECEnv):

@@ -293,20 +293,16 @@ def inspect(
         raise ValueError("logs of inspect need inspect_ai: pip install 'negolab[inspect]'")
     from negolab.inspect_tasks import read_records
 
-    if missing := [log for log in logs if not log.is_file()]:
-        raise FileNotFoundError(f"no log at {missing[0]}: name a file, such as logs/*.eval")
-    found = {record.id: (str(log), partial(_same, record)) for log in logs for record in read_records(str(log))}
-    if not found:
+    read = {record.id: record for log in logs for record in read_records(str(log))}
+    if not read:
         raise ValueError(f"no match in {list_some(logs)}: name logs of negolab's tasks")
-    records, written = import_records(found, out, "match")
+    import_records({id_: (id_, partial(read.__getitem__, id_)) for id_ in read}, out, "match")
+    _print_ends(out, read.values())
+
+
+def _print_ends(out: Path, records: Collection[Record]) -> None:
     ends = Counter(str(record.end) for record in records)
     print(f"{out}: {counted(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
-    if written < len(records):
-        print(f"{counted(len(records) - written, 'record')} found again, written once")
-
-
-def _same(record: Record) -> Record:
-    return record
 
 
 # Own spreadsheets.
@@ -343,8 +339,7 @@ def csv_(
     import_records(found, out, "match")
     table = [(number, *reason) for number, reason in left_out.items()]
     write_table(pd.DataFrame(table, columns=["row", "match", "reason"]), out / LEFT_OUT)
-    ends = Counter(str(record.end) for record in records.values())
-    print(f"{out}: {counted(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
+    _print_ends(out, records.values())
     print(f"rows in no record: {len(left_out):,}" + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
     if unused:
         print(escape_line(f"columns that the map does not name: {list_some(unused)}"))

@@ -94,13 +94,11 @@ def import_map(file: Annotated[str, typer.Argument(metavar="FILE", help="A sprea
 
 
 def _write(kind: str, name: str, game: str = "", source: Path | None = None) -> None:
-    carried = None
-    if source is not None:
-        from negolab.formats.domains import read_folder
+    from negolab.formats.domains import read_folder
 
-        carried = read_folder(source)
-    for path in scaffolds.write_scaffold(kind, name, Path(), game, carried and carried.text):
+    text, said = (None, []) if source is None else read_folder(source)
+    for path in scaffolds.write_scaffold(kind, name, Path(), game, text):
         print(f"{path} is written")
-    for sentence in carried.said if carried else ():
+    for sentence in said:
         print(escape_line(sentence))
     print(NEXT[kind].format(name=name))

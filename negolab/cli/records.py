@@ -266,19 +266,19 @@ _SAME = 300
 
 def _domain(scenario: str, to: str, folder: Path) -> None:
     """Write a scenario for another program, and print what it does not carry."""
-    from negolab.formats.domains import LOST, domain_files
-    from negolab.games.agenda.rules import Agenda
+    from negolab.formats.domains import domain_files
 
-    game = catalog.load("agenda", preset=scenario)
-    assert isinstance(game, Agenda)
-    texts = domain_files(game, to)
+    texts = domain_files(scenario, to)
     if there := [name for name in texts if (folder / name).exists()]:
         raise ValueError(f"{folder / there[0]} already exists: choose another folder with --out")
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in texts.items():
         atomic_write(folder / name, text.encode())
         print(escape_line(str(folder / name)))
-    print(LOST)
+    print(
+        "not carried: turns, roles, briefs, talk, who opens, what is shown, how offers are answered, walking away, "
+        "source"
+    )
 
 
 def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:

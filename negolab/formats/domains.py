@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -19,6 +20,7 @@ import yaml
 from defusedxml import DefusedXmlException
 from defusedxml.ElementTree import fromstring
 
+from negolab import catalog
 from negolab._internal.files import read_text
 from negolab._internal.validation import convert_table
 from negolab.game import SEATS, Seat
@@ -30,67 +32,66 @@ TURNS = 20
 MAX_BYTES = 4 * 2**20
 MAX_POINTS, ROUNDED_POINTS = 10**9, 10**6
 """Largest points of an agenda, and the scale to which others are rounded."""
-LOST = (
-    "not carried: turns, roles, briefs, talk, who opens, what is shown, how offers are answered, walking away, source"
-)
 
 Issues = list[tuple[str, list[str]]]
-Rows = list[list[Fraction]]
 
 
 class Profile(NamedTuple):
     """The utility of one side: utilities per issue, what no deal is worth (None: less than any), a discount."""
 
     name: str
-    rows: Rows
+    rows: list[list[Fraction]]
     reservation: Fraction | None
     discount: Fraction
 
 
-class Carried(NamedTuple):
-    """The text of a scenario, and sentences on what was rounded or left out."""
-
-    text: str
-    said: list[str]
-
-
-def read_folder(folder: Path) -> Carried:
+def read_folder(folder: Path) -> tuple[str, list[str]]:
     """Read a domain and its first two profiles, by name, as a scenario.
+
+    Returns:
+        The text of the scenario, and sentences on what was rounded or left out.
 
     Raises:
         ValueError: There is no such domain, or something in it cannot be carried; the message names the file.
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is not a folder: name one with a domain and two profiles")
-    for endings, parse, kinds in ((("xml",), _parse_xml, _GENIUS), (("yml", "yaml"), _parse_yaml, _NEGMAS)):
-        paths = sorted(path for ending in endings for path in folder.glob(f"*.{ending}"))
-        found = [(path, parse(path)) for path in paths]
-        domains = [(path, root) for path, root in found if kinds.is_domain(root)]
-        profiles = [(path, root) for path, root in found if kinds.is_profile(root)]
+    for program, endings, parse, read_issues, read_profile in _PROGRAMS:
+        found = [(path, *parse(path)) for path in sorted(folder.iterdir()) if path.suffix in endings]
+        domains = [(path, root) for path, kind, root in found if kind == "domain"]
+        profiles = [(path, root) for path, kind, root in found if kind == "profile"]
         if domains and len(profiles) >= 2:
-            issues: Issues = _in_file(domains[0][0], kinds.issues, domains[0][1])
-            read = [_in_file(path, kinds.profile, path.stem, root, issues) for path, root in profiles[:2]]
+            issues = _in_file(domains[0][0], read_issues, domains[0][1])
+            read = [_in_file(path, read_profile, path.stem, root, issues) for path, root in profiles[:2]]
             extra = [path.name for path, _ in [*domains[1:], *profiles[2:]]]
-            said = [f"left out: {', '.join(extra)}"] if extra else []
-            return _scenario(folder, kinds.name, issues, read, said)
+            return _scenario(folder, program, issues, read, [f"left out: {', '.join(extra)}"] if extra else [])
     raise ValueError(f"{folder}: no domain with two profiles, neither XML of GENIUS nor YAML of NegMAS")
 
 
 def _in_file(path: Path, read: Callable[..., Any], *args: Any) -> Any:
     try:
         return read(*args)
-    except ValueError as error:
+    except KeyError as error:
+        raise ValueError(f"{path}: {error} is missing") from None
+    except (ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"{path}: {error}") from None
-    except (KeyError, TypeError, AttributeError) as error:
-        raise ValueError(f"{path}: not as its program writes it ({type(error).__name__}: {error})") from None
+
+
+def _bounded(path: Path) -> str:
+    if path.is_file() and path.stat().st_size > MAX_BYTES:
+        raise ValueError(f"{path}: more than {MAX_BYTES // 2**20} MB")
+    return read_text(path)
+
+
+_DIGITS = re.compile(r"[-+]?[\d.]{1,40}([eE][-+]?\d{1,2})?")
 
 
 def _number(text: Any) -> Fraction:
-    try:
-        exact = Fraction(str(text).strip())
-    except (ValueError, ZeroDivisionError):
-        raise ValueError(f"{str(text)[:40]!r} is not a number") from None
-    return exact.limit_denominator(MAX_POINTS)  # a third is written with as many digits as a float has
+    """Return an exact number; a third is written with as many digits as a float has, and is one third again."""
+    written = str(text).strip()
+    if not _DIGITS.fullmatch(written):
+        raise ValueError(f"{written[:40]!r} is not a number")
+    return Fraction(written).limit_denominator(MAX_POINTS)
 
 
 def _range(low: Any, high: Any) -> list[str]:
@@ -103,59 +104,47 @@ def _range(low: Any, high: Any) -> list[str]:
 # GENIUS.
 
 
-def _parse_xml(path: Path) -> ET.Element:
+def _parse_xml(path: Path) -> tuple[str, ET.Element]:
     text = _bounded(path)
     try:
         root: ET.Element = fromstring(text, forbid_dtd=True)
-    except (ET.ParseError, ValueError, DefusedXmlException) as error:
+    except (ET.ParseError, ValueError) as error:
         why = "a document type is refused" if isinstance(error, DefusedXmlException) else str(error)
         raise ValueError(f"{path}: cannot be read as XML: {why}") from None
-    return root
-
-
-def _bounded(path: Path) -> str:
-    if path.is_file() and path.stat().st_size > MAX_BYTES:
-        raise ValueError(f"{path}: more than {MAX_BYTES // 2**20} MB")
-    return read_text(path)
+    is_domain = root.tag == "negotiation_template" and root.find("utility_space") is not None
+    return "domain" if is_domain else "profile" if root.tag == "utility_space" else "", root
 
 
 def _genius_issues(root: ET.Element) -> Issues:
-    return [(_attribute(issue, "name"), _genius_options(issue)) for issue in root.iter("issue")]
+    return [(issue.attrib["name"], _genius_options(issue)) for issue in root.iter("issue")]
 
 
 def _genius_options(issue: ET.Element) -> list[str]:
     kind = issue.get("type") or issue.get("etype") or "discrete"
     if kind == "integer":
-        bounds = issue.find("range")
-        source = issue if bounds is None else bounds
+        source = next(issue.iter("range"), issue)
         return _range(source.get("lowerbound"), source.get("upperbound"))
     if kind != "discrete":
         raise ValueError(
             f"issue {issue.get('name')!r}: {kind} values cannot be carried, only options and whole numbers"
         )
-    return [_attribute(item, "value") for item in issue.findall("item")]
-
-
-def _attribute(element: ET.Element, name: str) -> str:
-    if (value := element.get(name)) is None:
-        raise ValueError(f"<{element.tag}> has no {name}")
-    return value
+    return [item.attrib["value"] for item in issue.findall("item")]
 
 
 def _genius_profile(name: str, root: ET.Element, issues: Issues) -> Profile:
     if any(next(root.iter(tag), None) is not None for tag in ("ufun", "hyperRectangle")):
         raise ValueError("a nonlinear utility cannot be carried")
-    places = {_attribute(issue, "name"): issue for issue in root.iter("issue")}
+    places = {issue.get("name"): issue for issue in root.iter("issue")}
     weights = {weight.get("index"): _number(weight.get("value")) for weight in root.iter("weight")}
     rows = []
     for issue, options in issues:
-        if issue not in places:
-            raise ValueError(f"issue {issue!r} has no utilities")
         weight = weights.get(places[issue].get("index"), Fraction(1))
         rows.append([weight * value for value in _genius_values(places[issue], options)])
-    return Profile(
-        name, rows, _stated(root, "reservation") or Fraction(0), _stated(root, "discount_factor") or Fraction(1)
+    reservation, discount = (
+        default if (found := root.find(tag)) is None else _number(found.get("value"))
+        for tag, default in (("reservation", Fraction(0)), ("discount_factor", Fraction(1)))
     )
+    return Profile(name, rows, reservation, discount)
 
 
 def _genius_values(issue: ET.Element, options: list[str]) -> list[Fraction]:
@@ -169,25 +158,23 @@ def _genius_values(issue: ET.Element, options: list[str]) -> list[Fraction]:
         )
         return [offset + slope * int(option) for option in options]
     stated = {item.get("value"): _number(item.get("evaluation")) for item in issue.findall("item")}
-    if missing := [option for option in options if option not in stated]:
-        raise ValueError(f"issue {issue.get('name')!r}: option {missing[0]!r} has no evaluation")
     most = max(stated.values())
     return [stated[option] / (most or 1) for option in options]
-
-
-def _stated(root: ET.Element, tag: str) -> Fraction | None:
-    found = root.find(tag)
-    return None if found is None else _number(found.get("value"))
 
 
 # NegMAS.
 
 
-def _parse_yaml(path: Path) -> Any:
+def _parse_yaml(path: Path) -> tuple[str, Any]:
+    text = _bounded(path)
     try:
-        return yaml.safe_load(_bounded(path))
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
+            raise yaml.YAMLError("aliases are refused")
+        root = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError) as error:
         raise ValueError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())[:200]}") from None
+    keys = root if isinstance(root, dict) else {}
+    return "domain" if "issues" in keys else "profile" if "type" in keys else "", root
 
 
 def _negmas_issues(root: Mapping[str, Any]) -> Issues:
@@ -200,8 +187,6 @@ def _negmas_options(issue: Mapping[str, Any]) -> list[str]:
         return _range(*values)
     if kind not in ("CategoricalIssue", "OrdinalIssue", "CardinalIssue", "DiscreteOrdinalIssue"):
         raise ValueError(f"issue {issue['name']!r}: a {kind} cannot be carried")
-    if not isinstance(values, list) or any(isinstance(value, list | dict) for value in values):
-        raise ValueError(f"issue {issue['name']!r}: its values must be a list of texts or numbers")
     return list(map(str, values))
 
 
@@ -236,48 +221,37 @@ def _negmas_values(function: Mapping[str, Any], options: list[str]) -> list[Frac
     return [slope * _number(option) + bias for option in options]
 
 
-class _Kind(NamedTuple):
-    """How one program writes domains and profiles."""
-
-    name: str
-    is_domain: Callable[[Any], bool]
-    is_profile: Callable[[Any], bool]
-    issues: Callable[[Any], Issues]
-    profile: Callable[[str, Any, Issues], Profile]
-
-
-_GENIUS = _Kind(
-    "GENIUS",
-    lambda root: root.tag == "negotiation_template" and root.find("utility_space") is not None,
-    lambda root: root.tag == "utility_space",
-    _genius_issues,
-    _genius_profile,
+_PROGRAMS: tuple[
+    tuple[str, tuple[str, ...], Callable[..., Any], Callable[..., Issues], Callable[..., Profile]], ...
+] = (
+    ("GENIUS", (".xml",), _parse_xml, _genius_issues, _genius_profile),
+    ("NegMAS", (".yml", ".yaml"), _parse_yaml, _negmas_issues, _negmas_profile),
 )
-_NEGMAS = _Kind(
-    "NegMAS",
-    lambda root: isinstance(root, dict) and "issues" in root,
-    lambda root: isinstance(root, dict) and "type" in root and "issues" not in root,
-    _negmas_issues,
-    _negmas_profile,
-)
+"""How programs write domains and profiles."""
 
 
 # Scenarios.
 
 
-def _scenario(folder: Path, program: str, issues: Issues, sides: Sequence[Profile], said: list[str]) -> Carried:
+def _scenario(
+    folder: Path, program: str, issues: Issues, sides: Sequence[Profile], said: list[str]
+) -> tuple[str, list[str]]:
     one, two = (side.discount for side in sides)
     if one != two:
         raise ValueError(
             f"{folder}: two discounts, {float(one):g} and {float(two):g}, cannot be carried: an agenda has one"
         )
     names = " and ".join(f"{seat} is {side.name}" for seat, side in zip(SEATS, sides, strict=True))
-    title = " ".join(folder.resolve().name.split()) or program
-    found: dict[str, Any] = {"title": title, "turns": TURNS, "source": f"{program}: {names}", "reservation": {}}
-    found["issues"] = [
-        {"name": " ".join(issue.split()), "options": [" ".join(option.split()) for option in options]}
-        for issue, options in issues
-    ]
+    found: dict[str, Any] = {
+        "title": " ".join(folder.resolve().name.split()) or program,
+        "turns": TURNS,
+        "source": f"{program}: {names}",
+        "reservation": {},
+        "issues": [
+            {"name": " ".join(issue.split()), "options": [" ".join(option.split()) for option in options]}
+            for issue, options in issues
+        ],
+    }
     if one not in (0, 1):
         found["discount"] = str(round(float(one) ** (1 / TURNS), 12))
         said.append(f"rounded: the discount {float(one):g} of the whole time is {found['discount']} for each message")
@@ -285,8 +259,10 @@ def _scenario(folder: Path, program: str, issues: Issues, sides: Sequence[Profil
         reservation = sum(map(min, side.rows), Fraction(0)) if side.reservation is None else side.reservation
         if side.reservation is None:
             said.append(f"{side.name}: no deal, less than any agreement there, has the points of the worst agreement")
-        scale, is_exact = _scale([*(value for row in side.rows for value in row), reservation], side.rows)
-        if not is_exact:
+        scale = math.lcm(*(value.denominator for row in side.rows for value in row), reservation.denominator)
+        most = max(abs(reservation), sum((max(map(abs, row)) for row in side.rows), Fraction(0)))
+        if scale * most > MAX_POINTS:
+            scale = max(1, round(ROUNDED_POINTS / most))
             said.append(f"rounded: a utility of 1 in {side.name} is {scale:,} points")
         found["reservation"][seat] = round(reservation * scale)
         for issue, row in zip(found["issues"], side.rows, strict=True):
@@ -295,38 +271,31 @@ def _scenario(folder: Path, program: str, issues: Issues, sides: Sequence[Profil
         convert_table(found, Agenda)
     except ValueError as error:
         raise ValueError(f"{folder}: cannot be carried: {error}") from None
-    return Carried(_toml(found), [f"{names}", *said])
-
-
-def _scale(values: Sequence[Fraction], rows: Rows) -> tuple[int, bool]:
-    """Return the points of a utility of 1, and True if all utilities are whole points then."""
-    scale = math.lcm(*(value.denominator for value in values))
-    most = max(*map(abs, values), sum((max(map(abs, row)) for row in rows), Fraction(0)))
-    if scale * most <= MAX_POINTS:
-        return scale, True
-    return max(1, round(ROUNDED_POINTS / most)), False
+    return _toml(found), [names, *said]
 
 
 def _toml(scenario: Mapping[str, Any]) -> str:
-    tables = [f"[reservation]\n{_pairs(scenario['reservation'])}"]
-    tables += [f"[[issues]]\n{_pairs(issue)}" for issue in scenario["issues"]]
-    return "\n".join([_pairs({k: v for k, v in scenario.items() if k not in ("reservation", "issues")}), *tables])
+    plain = {name: value for name, value in scenario.items() if name not in ("reservation", "issues")}
+    issues = (f"[[issues]]\n{_pairs(issue)}" for issue in scenario["issues"])
+    return "\n".join([_pairs(plain), f"[reservation]\n{_pairs(scenario['reservation'])}", *issues])
 
 
 def _pairs(table: Mapping[str, Any]) -> str:
     return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in table.items())
 
 
-def domain_files(game: Agenda, program: str) -> dict[str, str]:
+def domain_files(scenario: str, program: str) -> dict[str, str]:
     """Return the texts of a scenario's domain and profiles by file name.
 
     Args:
-        game: An agenda.
+        scenario: A preset of the agenda, or a TOML file.
         program: "genius" or "negmas".
 
     Raises:
         ValueError: The scenario has what the program has not.
     """
+    game = catalog.load("agenda", preset=scenario)
+    assert isinstance(game, Agenda)
     if isinstance(game.issues, int) or game.draw.permute:
         raise ValueError("points that are drawn at the deal cannot be carried: give each issue its points")
     issues = game.issues
@@ -341,16 +310,14 @@ def _options(issue: Issue) -> Iterable[str]:
 def _genius_files(game: Agenda, tables: Mapping[Seat, PointsTable]) -> dict[str, str]:
     if any(points < 0 for table in tables.values() for row in table for points in row):
         raise ValueError("negative points cannot be carried to GENIUS")
-    template = ET.Element("negotiation_template")
-    _genius_space(template, game, None)
-    files = {"domain.xml": template}
+    files = {"domain.xml": ET.Element("negotiation_template")}
+    _genius_space(files["domain.xml"], game, None)
     for seat, table in tables.items():
         total = sum(map(max, table)) or 1
         space = files[f"profile-{seat}.xml"] = _genius_space(None, game, table)
         for number, row in enumerate(table, 1):
             ET.SubElement(space[0], "weight", index=str(number), value=repr(max(row) / total))
-        discount = float(Fraction(game.discount)) ** game.turns
-        ET.SubElement(space, "discount_factor", value=repr(discount))
+        ET.SubElement(space, "discount_factor", value=repr(float(Fraction(game.discount)) ** game.turns))
         ET.SubElement(space, "reservation", value=repr(getattr(game.reservation, seat) / total))
     for root in files.values():
         ET.indent(root)
@@ -366,8 +333,8 @@ def _genius_space(parent: ET.Element | None, game: Agenda, table: PointsTable | 
     )
     objective = ET.SubElement(space, "objective", index="0", etype="objective", type="objective", name="root")
     for number, issue in enumerate(game.agenda):
-        kind = dict.fromkeys(("etype", "type", "vtype"), "discrete")
-        element = ET.SubElement(objective, "issue", {"index": str(number + 1), "name": issue.name, **kind})
+        attributes = dict.fromkeys(("etype", "type", "vtype"), "discrete")
+        element = ET.SubElement(objective, "issue", attributes, index=str(number + 1), name=issue.name)
         for k, option in enumerate(_options(issue)):
             worth = {} if table is None else {"evaluation": str(table[number][k])}
             ET.SubElement(element, "item", {"index": str(k + 1), "value": option, **worth})
