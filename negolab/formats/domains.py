@@ -336,7 +336,7 @@ def _genius_space(parent: ET.Element | None, game: Agenda, table: PointsTable | 
         attributes = dict.fromkeys(("etype", "type", "vtype"), "discrete")
         element = ET.SubElement(objective, "issue", attributes, index=str(number + 1), name=issue.name)
         for k, option in enumerate(_options(issue)):
-            worth = {} if table is None else {"evaluation": str(table[number][k])}
+            worth = {} if table is None else {"evaluation": repr(table[number][k] / (max(table[number]) or 1))}
             ET.SubElement(element, "item", {"index": str(k + 1), "value": option, **worth})
     return space
 

@@ -115,10 +115,12 @@ def test_a_shipped_scenario_goes_out_and_comes_back(name: str, program: str, tmp
     assert Fraction(back.discount) == Fraction(game.discount)
 
 
-def test_weights_that_go_to_genius_sum_to_one(tmp_path: Path) -> None:
+def test_genius_gets_weights_that_sum_to_one_and_evaluations_up_to_one(tmp_path: Path) -> None:
     negolab("export", "hiring", "--to", "genius", "--out", "out", cwd=tmp_path)
     root = ET.parse(tmp_path / "out" / "profile-A.xml").getroot()
     assert sum(float(weight.get("value", "")) for weight in root.iter("weight")) == pytest.approx(1)
+    for issue in root.iter("issue"):  # so that it does not matter whether a program divides by the maximum
+        assert max(float(item.get("evaluation", "")) for item in issue) == 1
 
 
 def test_rounding_is_said(tmp_path: Path) -> None:
