@@ -8,6 +8,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -279,6 +280,31 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
         print(escape_line(line))
 
 
+# inspect_ai.
+
+
+@app.command()
+def inspect(
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs of inspect: .eval or .json.")],
+    out: Out,
+) -> None:
+    """Import the matches in logs of inspect_ai (`inspect eval negolab/bargaining`)."""
+    if find_spec("inspect_ai") is None:
+        raise ValueError("logs of inspect need inspect_ai: pip install 'negolab[inspect]'")
+    from negolab.inspect_tasks import read_records
+
+    read = {record.id: record for log in logs for record in read_records(str(log))}
+    if not read:
+        raise ValueError(f"no match in {list_some(logs)}: name logs of negolab's tasks")
+    import_records({id_: (id_, partial(read.__getitem__, id_)) for id_ in read}, out, "match")
+    _print_ends(out, read.values())
+
+
+def _print_ends(out: Path, records: Collection[Record]) -> None:
+    ends = Counter(str(record.end) for record in records)
+    print(f"{out}: {counted(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
+
+
 # Own spreadsheets.
 
 
@@ -313,8 +339,7 @@ def csv_(
     import_records(found, out, "match")
     table = [(number, *reason) for number, reason in left_out.items()]
     write_table(pd.DataFrame(table, columns=["row", "match", "reason"]), out / LEFT_OUT)
-    ends = Counter(str(record.end) for record in records.values())
-    print(f"{out}: {counted(len(records), 'record')} ({', '.join(f'{count:,} {end}' for end, count in ends.items())})")
+    _print_ends(out, records.values())
     print(f"rows in no record: {len(left_out):,}" + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
     if unused:
         print(escape_line(f"columns that the map does not name: {list_some(unused)}"))

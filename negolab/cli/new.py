@@ -9,6 +9,7 @@ import typer
 
 from negolab import scaffolds
 from negolab.cli.options import Group
+from negolab.cli.play import escape_line
 
 app = Group("new", "Write a small working example to change, with a test.")
 
@@ -49,9 +50,15 @@ def player(name: Name) -> None:
 
 
 @app.command()
-def scenario(name: Name) -> None:
+def scenario(
+    name: Name,
+    from_: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="FOLDER", help="Read a domain of GENIUS (XML) or NegMAS (YAML) from a folder."),
+    ] = None,
+) -> None:
     """Write a scenario with several issues; no Python needed."""
-    _write("scenario", name)
+    _write("scenario", name, source=from_)
 
 
 @app.command()
@@ -86,7 +93,12 @@ def import_map(file: Annotated[str, typer.Argument(metavar="FILE", help="A sprea
     _write("import-map", file)
 
 
-def _write(kind: str, name: str, game: str = "") -> None:
-    for path in scaffolds.write_scaffold(kind, name, Path(), game):
+def _write(kind: str, name: str, game: str = "", source: Path | None = None) -> None:
+    from negolab.formats.domains import read_folder
+
+    text, said = (None, []) if source is None else read_folder(source)
+    for path in scaffolds.write_scaffold(kind, name, Path(), game, text):
         print(f"{path} is written")
+    for sentence in said:
+        print(escape_line(sentence))
     print(NEXT[kind].format(name=name))

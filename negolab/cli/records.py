@@ -210,10 +210,13 @@ def _place(entry: SourceEntry, text: str) -> str:
 
 @app.command()
 def export(
-    source: Annotated[Path, typer.Argument(help="File of records, folder of a run or sweep, or study file.")],
+    source: Annotated[Path, typer.Argument(help="File of records, folder of a run or sweep, study file, or scenario.")],
     to: Annotated[
         str,
-        typer.Option(help="Tables: csv, parquet, xlsx, or several with commas. Transcripts: md, html or tex."),
+        typer.Option(
+            help="Tables: csv, parquet, xlsx, or several with commas. Transcripts: md, html or tex. "
+            "A scenario: genius or negmas."
+        ),
     ],
     out: Annotated[Path | None, typer.Option(help="Folder to write to (default: where the records are).")] = None,
     id: Id = None,
@@ -222,10 +225,13 @@ def export(
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
-    """Write tables with a data dictionary, or transcripts."""
+    """Write tables with a data dictionary, transcripts, or a scenario as a domain for other programs."""
+    if to in _DOMAINS:
+        _domain(str(source), to, out or Path(f"{source.stem}-{to}"))
+        return
     import_games(source, module, trust)
     if to not in (*_STYLES, *_TABLES) and "," not in to:
-        raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES])}")
+        raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES, *_DOMAINS])}")
     view = None if seat is None else parse_seat(seat)
     if view is not None and to not in _STYLES:
         raise ValueError(f"--seat {view}: tables contain both seats; choose --to {', '.join(_STYLES)}")
@@ -253,8 +259,26 @@ def export(
 _STYLES = {"md": "markdown", "html": "html", "tex": "latex"}
 """File ending of a transcript -> its style."""
 _TABLES = ("csv", "parquet", "xlsx")
+_DOMAINS = ("genius", "negmas")
 _SAME = 300
 """Characters with which all transcripts of a kind begin; of Markdown those of its title."""
+
+
+def _domain(scenario: str, to: str, folder: Path) -> None:
+    """Write a scenario for another program, and print what it does not carry."""
+    from negolab.formats.domains import domain_files
+
+    texts = domain_files(scenario, to)
+    if there := [name for name in texts if (folder / name).exists()]:
+        raise ValueError(f"{folder / there[0]} already exists: choose another folder with --out")
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in texts.items():
+        atomic_write(folder / name, text.encode())
+        print(escape_line(str(folder / name)))
+    print(
+        "not carried: turns, roles, briefs, talk, who opens, what is shown, how offers are answered, walking away, "
+        "source"
+    )
 
 
 def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:

@@ -63,8 +63,17 @@ def play(
     players = _check_players(match, players, time_limit)
     if any(inspect.iscoroutinefunction(p.reply) for p in players.values()):
         return run_blocking(aplay(match, players, time_limit=time_limit, watch=watch))
+    return play_until_asked(match, players, time_limit=time_limit, watch=watch)
+
+
+def play_until_asked(
+    match: Match, players: Mapping[Seat, Player], *, time_limit: float | None = None, watch: Watch | None = None
+) -> Match:
+    """Play a match until it is over, or until a seat without a player in `players` is asked."""
     while asks := match.pending():
         seat, ask = next(iter(asks.items()))
+        if seat not in players:
+            break
         reply = _call_player(players[seat], match.told(seat), ask, time_limit)
         if not isinstance(reply, _PLAIN) and inspect.isawaitable(reply):
             reply = run_blocking(_await_reply(reply, time_limit))

@@ -27,7 +27,7 @@ Files = dict[Path, str]
 """Texts of files by the path at which they are written."""
 
 
-def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") -> list[Path]:
+def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading", text: str | None = None) -> list[Path]:
     """Write an example with its test.
 
     Args:
@@ -35,6 +35,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
         name: What it is to be called; of a map, the spreadsheet.
         folder: The folder to write to.
         game: The game of a study.
+        text: The text of a file that was read from elsewhere (None: the example).
 
     Returns:
         The files that were written.
@@ -43,6 +44,8 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading") ->
         ValueError: The name cannot be one, a file is there already, or it cannot be written; then nothing is.
     """
     texts = SCAFFOLDS[kind](name, folder, game)
+    if text is not None:
+        texts = dict.fromkeys(texts, text)
     for path in texts:
         if path.exists():
             raise ValueError(f"{path} already exists and was not changed: choose another name")
