@@ -321,6 +321,8 @@ def _compare(
         found = found._replace(value=0.0, low=0.0, high=0.0)
     if is_exact(rows):
         found = found._replace(low=NAN, high=NAN, draws=0, status="exact")
+    if "match" in rows:  # which may have a row for each seat
+        found = found._replace(n=len(rows[present(rows, "cell", "match")].drop_duplicates()))
     spread = float(values.groupby(is_second).var(ddof=0).mean()) ** 0.5
     size = abs(found.value) / spread if spread else inf if found.value else 0.0
     yield Effect(outcome, factor, first, second, found, size)

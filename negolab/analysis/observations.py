@@ -164,7 +164,9 @@ def as_sample(values: Values, scale: float = 1) -> Sample:
     return sample if scale == 1 else sample._replace(values=[value / scale for value in sample.values])
 
 
-_WHO = ("seat", "player", "opponent", "player_a", "player_b")
+SEAT_COLUMNS = ("(seat)", "(player)", "(opponent)")
+"""Columns of frames with a row per match and seat beside a sweep's parameters; none of those is called so."""
+_WHO = ("seat", "player", "opponent", *SEAT_COLUMNS, "player_a", "player_b")
 _PEOPLE = ("participant", "participant_a", "participant_b")
 
 

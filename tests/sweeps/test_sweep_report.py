@@ -11,10 +11,10 @@ from typing import Any
 import nbformat
 import pytest
 from negolab_widgets.report import Report
-from negolab_widgets.results.variables import SEAT_COLUMNS, column_texts
+from negolab_widgets.results.variables import column_texts
 
 from negolab.analysis.estimates import by_seat
-from negolab.analysis.observations import drop_copies
+from negolab.analysis.observations import SEAT_COLUMNS, drop_copies
 from negolab.sweeps.folder import REPORT
 from negolab.sweeps.report import PLOTLY_MIME, notebook_page
 from tests.conftest import ROOT

@@ -16,6 +16,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from negolab_widgets import display
+from negolab_widgets.report import Report
 
 import negolab as nl
 from negolab._internal import manifest
@@ -234,3 +235,19 @@ def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, tm
         assert "mean payoff (dollars) of each player against each opponent" in shown
         assert "Matches of each pairing" in shown and "boulware--linear" in shown and "are missing" not in shown
         assert "Head to head" in shown and "12 draws" in shown
+
+
+def test_a_report_says_the_differences_that_its_table_shows(tmp_path: Path) -> None:
+    plan = TournamentPlan(
+        players={name: name for name in ("linear", "boulware", "conceder")},
+        games={"price": {"game": "bargaining", "preset": "asymmetric"}},
+        design=Design(draws=12),
+    )
+    asyncio.run(open_tournament(plan, Path(), tmp_path / "out", *read_arguments()).run.play())
+    report = Report(tmp_path / "out")
+    means = tables.seats(tmp_path / "out").groupby("player")["payoff"].mean()
+    found = {(one.first, one.second): one for one in report.effects if one.outcome.startswith("payoff")}
+    assert len(found) == 3
+    for (first, second), effect in found.items():
+        assert effect.difference.value == pytest.approx(means[second] - means[first])
+        assert effect.difference.n == 72, "matches, not seats"

@@ -23,7 +23,6 @@ from negolab_widgets.results.matches import Group
 from negolab_widgets.results.panels import XAxis, legend_height, padded_range
 from negolab_widgets.results.results import open_results_page
 from negolab_widgets.results.variables import (
-    SEAT_COLUMNS,
     Factor,
     Quantity,
     factors,
@@ -36,6 +35,7 @@ from negolab_widgets.results.variables import (
 
 from negolab.analysis import stats, tables
 from negolab.analysis.estimates import by_seat
+from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.events import Replied
 from negolab.record import final_state
 from negolab.sweeps import status

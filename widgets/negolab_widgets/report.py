@@ -23,7 +23,7 @@ from negolab.analysis.columns import to_frame, unify
 from negolab.analysis.comparisons import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.match_frames import read_matches
-from negolab.analysis.observations import drop_copies, sample_text
+from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
 from negolab.formatting import format_significant, label
@@ -36,7 +36,6 @@ from negolab_widgets.results.choices import HEAT, LINES, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.drawing import Drawing, draw_choice
 from negolab_widgets.results.variables import (
-    SEAT_COLUMNS,
     Quantity,
     column_texts,
     factors,

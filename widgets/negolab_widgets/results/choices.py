@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 import ipywidgets as w
 
+from negolab.analysis.observations import SEAT_COLUMNS
 from negolab_widgets.html import element
-from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Quantity
+from negolab_widgets.results.variables import Factor, Quantity
 from negolab_widgets.tables.controls import box, column, framed, row, set_visible
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95% intervals", "heat map of means", "box plots", "violins"

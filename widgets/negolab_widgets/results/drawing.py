@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pandas as pd
 
 from negolab.analysis.estimates import by_seat
-from negolab.analysis.observations import drop_copies
+from negolab.analysis.observations import SEAT_COLUMNS, drop_copies
 from negolab_widgets.html import Markup, bar, element, join, panel, table
 from negolab_widgets.picks import pick_button
 from negolab_widgets.results import figures, matches
@@ -19,7 +19,6 @@ from negolab_widgets.results.panels import MAX_PANELS
 from negolab_widgets.results.variables import (
     BASIS,
     NUMBERS,
-    SEAT_COLUMNS,
     WITHOUT_FALLBACK,
     Quantity,
     summary,

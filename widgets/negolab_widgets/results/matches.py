@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
+from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.formatting import format_end
 from negolab_widgets.charts.chart import HUES, plain, shorten
 from negolab_widgets.charts.payoffs import thin
 from negolab_widgets.html import Markup, element, panel, table
 from negolab_widgets.picks import pick_button
 from negolab_widgets.results.panels import Panels, padded_range
-from negolab_widgets.results.variables import SEAT_COLUMNS, Factor, Quantity, column_texts
+from negolab_widgets.results.variables import Factor, Quantity, column_texts
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure

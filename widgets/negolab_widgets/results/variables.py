@@ -10,14 +10,12 @@ import pandas as pd
 from negolab import catalog
 from negolab.analysis.estimates import by_seat, percent
 from negolab.analysis.measures import COUNTED_IN_STAKES
-from negolab.analysis.observations import drop_copies, frame_sample, present, sample_text
+from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, frame_sample, present, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.formatting import display_unit, format_money, format_significant, label
 from negolab.game import SEATS
 from negolab_widgets.results.data import REPEAT, SweepFrame
 
-SEAT_COLUMNS = ("(seat)", "(player)", "(opponent)")
-"""Columns of frames that have a row per match and seat; no parameter of a notebook is called so."""
 RECORD_COLUMNS = ("game", "preset", "player_a", "player_b", "end", REPEAT)
 """Columns besides the parameters."""
 MAX_VALUES = 100
