@@ -32,6 +32,8 @@ def stage(work: Path) -> None:
     shutil.rmtree(work, ignore_errors=True)
     for folder in ("guide", "games"):
         shutil.copytree(ROOT / "notebooks" / folder, work / folder, ignore=shutil.ignore_patterns(".*"))
+    for page in (work / "guide").glob("*.md"):
+        page.write_text(page.read_text("utf-8").replace("](../../README.md)", "](../index.md#set-up)"), "utf-8")
     guide = work / "guide/README.md"
     linked = re.findall(r"\((?!README)([\w-]+)\.md\)", guide.read_text("utf-8"))
     pages = dict.fromkeys([*linked, *sorted(path.stem for path in guide.parent.glob("*.md") if path != guide)])

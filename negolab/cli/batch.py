@@ -264,8 +264,9 @@ def _copies(game: AnyGame, players: Sequence[PlayerFactory], n: int, *, swap: bo
     module = catalog.module_of(game)
     own = [name for name in catalog.presets(module) if name not in catalog.replications(module)]
     chance = next((name for name in own if draws_start(catalog.load(game_id(game), name))), "")
-    other = f"; with chance: --preset {chance}" if chance else ""
-    return f"these players draw nothing: {different:,} distinct of {n:,} games, the others are copies{other}"
+    other = f" For random deals, try --preset {chance}." if chance else ""
+    are = "is" if different == 1 else "are"
+    return f"Nothing is random here: only {different:,} of the {n:,} games {are} distinct.{other}"
 
 
 def print_estimate(run: Run, flags: RunFlags) -> None:

@@ -109,11 +109,11 @@ IN_WINDOW = """part => {
 def come_to_rest_in_window(table: Any, *needed: str) -> None:
     """Wait until all parts that match, at least one of each kind, are inside the window and uncovered."""
     for _ in range(50):
-        kinds = [table.locator(kind).all() for kind in needed]
-        if all(kinds) and all(part.evaluate(IN_WINDOW) for parts in kinds for part in parts):
+        found = {kind: table.locator(kind).evaluate_all(f"parts => parts.map({IN_WINDOW})") for kind in needed}
+        if all(found.values()) and all(map(all, found.values())):
             return
         table.page.wait_for_timeout(100)
-    raise AssertionError([part.inner_text()[:50] for parts in kinds for part in parts if not part.evaluate(IN_WINDOW)])
+    raise AssertionError(found)
 
 
 def check_window(hand: Mouse, table: Any) -> None:

@@ -284,8 +284,8 @@ BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--s
 @pytest.mark.parametrize(
     ("players", "more", "told"),
     [
-        (("linear", "boulware"), ("--swap",), "2 distinct of 8 games"),
-        (("linear", "boulware"), (), "1 distinct of 8 games"),
+        (("linear", "boulware"), ("--swap",), "only 2 of the 8 games are distinct"),
+        (("linear", "boulware"), (), "only 1 of the 8 games is distinct"),
         (("linear", "random-legal"), (), ""),
         (("linear", "boulware"), ("--preset", "asymmetric"), ""),
     ],
@@ -296,8 +296,8 @@ def test_games_that_will_be_copies_are_named_before_they_are_played(
     a, b = players
     done = negolab("batch", "bargaining", "--a", a, "--b", b, "--n", "8", *more, "--out", str(tmp_path / "run"))
     assert done.returncode == 0
-    assert (f"these players draw nothing: {told}" in done.stderr) == bool(told)
-    assert ("with chance: --preset" in done.stderr) == bool(told)
+    assert (f"Nothing is random here: {told}" in done.stderr) == bool(told)
+    assert ("For random deals, try --preset" in done.stderr) == bool(told)
 
 
 def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import unicodedata
 from typing import Any
 
 import pytest
@@ -148,7 +149,7 @@ def test_any_text_is_an_action_or_invalid_and_accepts_only_in_words(text: str) -
         found = answer(FAIR, state, text)
         assert isinstance(found, Invalid | Offer | Accept | Reject)
         if isinstance(found, Accept):
-            letters = "".join(filter(str.isalnum, text.lower()))
+            letters = "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).lower()))
             assert letters == "a" or any(word in text.lower() for word in ("accept", "yes", "deal"))
 
 

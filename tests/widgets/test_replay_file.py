@@ -71,6 +71,6 @@ def test_the_command_writes_the_file_and_says_what_it_holds(tmp_path: Path) -> N
     done = negolab("replay", str(run), "--html", str(page), "--seat", "B")
     assert done.stdout == f"{page}: 1 match, 0.1 MB\n"
     (match,) = held(page.read_text())["matches"]
-    assert match["name"].startswith("bargaining, seat B")
+    assert match["name"] == "1 of 1: bargaining, agreed: boulware $20.00"
     missing = negolab("replay", str(run), "--html", str(tmp_path / "no" / "match.html"))
     assert missing.returncode == 2 and missing.stderr.count("\n") == 1

@@ -9,9 +9,9 @@ from negolab.analysis.standings import Standings, format_outcome
 from negolab_widgets.html import Markup, details, element, format_value, join, table
 
 METHOD = (
-    "An entrant's mean weighs draws, seats and opponents equally; what stands above the average is centred within the "
-    "draw, with Student's t over draws. Ranks hold for all entrants at once with a confidence of 95% (Mogstad, Romano, "
-    "Shaikh and Wilhelm 2024). Over games, the outcome is a seat's gain as a share of the largest joint gain."
+    "A player's mean gives equal weight to draws, seats and opponents. 'Above the average' compares players on the "
+    "same draw, with t intervals over draws. Ranks hold for all players at once with a confidence of 95% (Mogstad, "
+    "Romano, Shaikh and Wilhelm 2024). Over games, the outcome is a seat's gain as a share of the largest joint gain."
 )
 
 
@@ -34,8 +34,9 @@ def _details(found: Standings) -> Iterator[Markup]:
         unit = f" ({found.units[game]})" if found.units[game] else ""
         yield element("h3", f"{game}: mean payoff{unit} of each player against each opponent")
         yield _cross(found, game)
-        best = ", ".join(f"{who} against {whom}" for whom, who in found.best_replies(game).items())
-        yield element("p", f"Below: agreements, joint gain as a share of the possible one, matches. Paid most: {best}.")
+        best = "; ".join(f"{who} against {whom}" for whom, who in found.best_replies(game).items())
+        below = "Under each mean: share of agreements, share of the possible joint gain, matches."
+        yield element("p", f"{below} Best player against each opponent: {best}.")
         pairs = comparison_table(found.head_to_head(game), f"one less two{unit}")
         rows = [list(map(format_value, row)) for row in pairs.values]
         yield details("Head to head, corrected for the number of pairs", table(list(pairs), rows, f"Pairs: {game}"))

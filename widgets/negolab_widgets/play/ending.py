@@ -28,26 +28,34 @@ class EndScreen(w.VBox):  # type: ignore[misc]
 
     Attributes:
         plane: What was possible; None where nothing was proposed.
+        replay: Place for the replay, which needs the whole width.
 
     Args:
         record: The match.
         seat: The person's seat.
         rematch: Called with a seat to play the same again from it, with a new deal.
         another: Called to choose another game.
+        reveal: Called to scroll to the replay once it is shown.
     """
 
     def __init__(
-        self, record: Record, seat: Seat, rematch: Callable[[Seat], None], another: Callable[[], None]
+        self,
+        record: Record,
+        seat: Seat,
+        rematch: Callable[[Seat], None],
+        another: Callable[[], None],
+        reveal: Callable[[], None] = lambda: None,
     ) -> None:
+        self._reveal = reveal
         self._record, self._seat, guard = record, seat, FaultGuard("the end of a match")
         again = guard.button("Rematch", lambda: rematch(seat), cls="nl-primary")
         swap = guard.button("Swap seats", lambda: rematch(other(seat)))
         self._open = guard.button("Replay", self._show_replay)
         buttons = row(again, swap, self._open, guard.button("Another game", another))
-        self._replay = column()
+        self.replay = column()
         self.plane = self._plane()
         reason = w.HTML(element("p", _reason(record)) if _reason(record) else "")
-        super().__init__([reason, w.HTML(render_end(record, seat)), buttons, guard.notice, self._replay])
+        super().__init__([reason, w.HTML(render_end(record, seat)), buttons, guard.notice])
         self.add_class("nl-column")
 
     def _plane(self) -> w.Widget | None:
@@ -62,8 +70,9 @@ class EndScreen(w.VBox):  # type: ignore[misc]
     def _show_replay(self) -> None:
         from negolab_widgets.replay import Replay  # slow to import
 
-        self._replay.children = [Replay(self._record)]
+        self.replay.children = [Replay(self._record)]
         set_visible(self._open, False)
+        self._reveal()
 
 
 def render_end(record: Record, seat: Seat) -> Markup:

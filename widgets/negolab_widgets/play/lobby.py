@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import ipywidgets as w
@@ -231,9 +232,10 @@ class Lobby(Page):
             self._table.children = [table, self._another]
             return
         seat: Seat = "A" if record.header.players["A"] == PERSON else "B"
-        end = EndScreen(record, seat, lambda again: self._rematch(record, again), self._leave)
+        reveal = partial(self._shield.reveal, ".nl-replay")
+        end = EndScreen(record, seat, lambda again: self._rematch(record, again), self._leave, reveal)
         self._matchmaker.seat.show_end(end, end.plane)
-        self._table.children = [table]
+        self._table.children = [table, end.replay]
         self._shield.focus()
 
     def _rematch(self, record: Record, seat: Seat) -> None:

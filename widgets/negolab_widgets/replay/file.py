@@ -11,6 +11,7 @@ from importlib.resources import files
 from typing import Any
 
 from negolab.catalog import AnyGame
+from negolab.formatting import format_end
 from negolab.game import SEATS, Seat
 from negolab.record import Record
 from negolab_widgets.html import element, theme
@@ -18,7 +19,7 @@ from negolab_widgets.replay.cards import render_step
 from negolab_widgets.replay.cockpit import draw_cockpit
 from negolab_widgets.replay.plane import course, surroundings
 from negolab_widgets.replay.replay import render_record_head, render_view_head
-from negolab_widgets.replay.steps import Step, record_steps, view_steps
+from negolab_widgets.replay.steps import Step, format_pay, record_steps, view_steps
 from negolab_widgets.tables.seats import render_seat
 
 _FOLDER = files("negolab_widgets.replay")
@@ -37,7 +38,7 @@ def replay_page(records: Sequence[Record], seat: Seat | None = None) -> str:
         ValueError: A record cannot be replayed.
     """
     parts: dict[str, int] = {}
-    matches = [_draw_match(record, seat, parts) for record in records]
+    matches = [_draw_match(f"{number} of {len(records)}", r, seat, parts) for number, r in enumerate(records, 1)]
     drawn = json.dumps({"matches": matches, "parts": list(parts)}, separators=(",", ":")).encode()
     packed = base64.b64encode(gzip.compress(drawn, mtime=0)).decode()
     script = _FOLDER.joinpath("cockpit.js").read_text("utf-8").replace("export default", "const cockpit =")
@@ -46,7 +47,7 @@ def replay_page(records: Sequence[Record], seat: Seat | None = None) -> str:
     return page.format(style=theme(), matches=packed, script=script)
 
 
-def _draw_match(record: Record, seat: Seat | None, parts: dict[str, int]) -> dict[str, Any]:
+def _draw_match(number: str, record: Record, seat: Seat | None, parts: dict[str, int]) -> dict[str, Any]:
     """Return the drawings of a match; what is shown at a step is a list of places in `parts`."""
     if seat is None:
         game, steps, head = record.game, record_steps(record), render_record_head(record)
@@ -57,7 +58,7 @@ def _draw_match(record: Record, seat: Seat | None, parts: dict[str, int]) -> dic
         game, steps, head, drawn = view.told, view_steps(view), render_view_head(view), None
     told = {each: record.game.told(each) for each in SEATS}
     return {
-        "name": _match_name(record, seat),
+        "name": f"{number}: {_match_name(record, seat)}",
         "head": head,
         **draw_cockpit(steps, game, drawn),
         "moments": [_cut(render_step(step, game), parts) for step in steps],
@@ -76,7 +77,8 @@ def _render_tables(step: Step, told: dict[Seat, AnyGame]) -> str:
 
 
 def _match_name(record: Record, seat: Seat | None) -> str:
-    """Return a line that tells a match apart from the others; a seat's own does not name the other player."""
-    header = record.header
-    players = [header.players.get(each, "?") for each in SEATS] if seat is None else [f"seat {seat}"]
-    return f"{header.game}, {' and '.join(players)}, {record.id[:12]}"
+    """Return who played, how it ended and what it paid; of a seat's own match, nothing about the other."""
+    header, game = record.header, record.game
+    seats = SEATS if seat is None else (seat,)
+    paid = (f"{header.players.get(one, '?')} {format_pay(record.payoffs[one], game)}" for one in seats)
+    return f"{header.game}, {format_end(record.end)}: {', '.join(paid)}"

@@ -325,6 +325,8 @@ def talk(game: Bargaining, seen: Seen) -> list[ConversationEntry]:
         pays = format_money(deal_payoff(seen, seen.seat, cents, number) or 0)
         note = WORDS.OFFERED.format(amount=format_money(cents), pays=pays)
         entries.append(_conversation_entry(seen, seat, said.get(number, ""), note))
+    if seen.public.price is not None and seen.public.by is not None:
+        entries.append(_conversation_entry(seen, seen.public.by, "", WORDS.ACCEPTED))
     return entries
 
 
