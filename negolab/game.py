@@ -99,7 +99,7 @@ class Observation(msgspec.Struct, Generic[Public, Private], frozen=True, gc=Fals
 
 
 Seen = Observation[Any, Any]
-"""What a seat of any game sees."""
+"""Observation of a seat of any game."""
 
 
 class Invalid(msgspec.Struct, frozen=True, gc=False):

@@ -1,4 +1,4 @@
-"""How far coders agree: alpha and kappa with intervals over matches, where they differ, and rates without their errors.
+"""Agreement of coders: alpha and kappa with intervals over matches, disagreements, and rates without coders' errors.
 
 A resample draws whole matches, because what is said in one match is not independent.
 """

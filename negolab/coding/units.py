@@ -1,4 +1,4 @@
-"""What coders are given, blind, and what they answer: sheets for people, and a file of readings that only grows."""
+"""Units that coders are given, blind, and their answers: sheets for people, and a file of readings that only grows."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Place(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """What a coder is given at once: nothing here tells player, treatment, values, payoffs or what came later.
+    """A unit that a coder is given at once: it tells no player, treatment, values, payoffs or later turns.
 
     Attributes:
         id: A hash of its place, the same in every sheet.
@@ -88,7 +88,7 @@ def drawn_order(found: Iterable[Unit], coder: str) -> list[Unit]:
 
 
 class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """What one coder answered for one unit at one time; without `codes`, that an earlier answer is taken back.
+    """One coder's answer for one unit at one time; without `codes`, it takes an earlier answer back.
 
     Attributes:
         book: Name of the codebook.

@@ -227,7 +227,7 @@ _PROGRAMS: tuple[
     ("GENIUS", (".xml",), _parse_xml, _genius_issues, _genius_profile),
     ("NegMAS", (".yml", ".yaml"), _parse_yaml, _negmas_issues, _negmas_profile),
 )
-"""How programs write domains and profiles."""
+"""Ways in which programs write domains and profiles."""
 
 
 # Scenarios.

@@ -1,4 +1,4 @@
-"""What may begin: the next game of a run, once a budget pays for it beside those at play."""
+"""Admission: the next game of a run may begin once a budget pays for it beside those at play."""
 
 from __future__ import annotations
 

@@ -202,7 +202,7 @@ def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
                     faults.append(f"{name}: {one.label} cannot meet {two.label}: {error}")
     if faults:
         text = "; ".join(fault.rstrip(".") for fault in faults)
-        raise ValueError(f"games: {text}. Remove them, or restrict the game with players = [...]")
+        raise ValueError(f"games: {text} (or leave players out of the game with players = [...])")
     if twice := next((part for part in parts if [each.folder for each in parts].count(part.folder) > 1), None):
         raise ValueError(f"two pairings would be kept in {twice.folder}: choose other labels")
     return parts

@@ -19,7 +19,7 @@ SENTENCES = [json.loads(line) for line in (Path(__file__).parent / "claims.jsonl
 
 
 def facts(sentence: dict[str, Any]) -> dict[str, float]:
-    """What the author of a sentence knows, as `Game.own_facts` tells it."""
+    """Return what the author of a sentence knows, as `Game.own_facts` tells it."""
     own = sentence["own"]
     if isinstance(own, int):
         return {"": own / 100}

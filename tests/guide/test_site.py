@@ -17,7 +17,6 @@ import negolab as nl
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.long
-pytest.importorskip("myst_nb", reason="the extra docs is not installed")
 
 
 @pytest.fixture(scope="module")

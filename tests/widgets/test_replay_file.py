@@ -21,7 +21,7 @@ from tests.widgets.test_replay import golden
 
 
 def held(page: str) -> dict[str, Any]:
-    """What the page unpacks in the browser."""
+    """Return what the page unpacks in the browser."""
     (packed,) = re.findall(r'id="matches">([^<]+)<', page)
     return dict(json.loads(gzip.decompress(base64.b64decode(packed))))
 
