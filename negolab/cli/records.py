@@ -333,13 +333,22 @@ def report(
     notebook: Annotated[Path | None, typer.Option(help="Your own report notebook, with the parameter `run`.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write (default: report.html in the run's folder).")] = None,
     code: Annotated[bool, typer.Option("--code", help="Include the notebook's code.")] = False,
+    figures: Annotated[Path | None, typer.Option(help="Folder for its figures as PDF, PNG and SVG.")] = None,
+    tables: Annotated[Path | None, typer.Option(help="Folder for its tables as CSV and LaTeX.")] = None,
     trust: Trust = False,
 ) -> None:
     """Write a one-page HTML report on a run.
 
-    A sweep whose plan names a report notebook gets that instead.
+    A sweep whose plan names a report notebook gets that instead; `--figures` and `--tables` are those of the usual one.
     """
     from negolab.sweeps.report import write_report
 
     import_games(run, None, trust)
-    print(escape_line(str(write_report(run, out, notebook, code=code, check=partial(ask_to_trust, trust=trust)))))
+    written = [write_report(run, out, notebook, code=code, check=partial(ask_to_trust, trust=trust))]
+    if figures or tables:
+        files = import_module("negolab_widgets.report_files")
+        found = files.Report(run)
+        written += files.write_tables(found, tables) if tables else []
+        written += files.write_figures(found, figures) if figures else []
+    for file in written:
+        print(escape_line(str(file)))

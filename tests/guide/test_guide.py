@@ -22,7 +22,7 @@ from jupyter_client.manager import start_new_kernel
 import negolab as nl
 from negolab import catalog
 from negolab.cli.guide import blocks, write_examples
-from tests.conftest import ROOT, running
+from tests.conftest import NEGOLAB_CI, ROOT, needs, running
 from tests.support.services import ADDRESSES, RunningServices, running_services
 
 GUIDE = ROOT / "notebooks" / "guide"
@@ -75,6 +75,9 @@ class Reader:
                     self.command(shlex.split(line, comments=True))
             elif block.language == "python":
                 self.run_cell(block.text)
+            elif block.language == "r":
+                if NEGOLAB_CI or shutil.which("Rscript"):
+                    self.command([needs("Rscript", "r-cran-lme4"), "-e", block.text])
             else:
                 assert block.language in ("text", "toml")
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pandas as pd
 import pytest
 from negolab_widgets.report import Report
 from negolab_widgets.results.variables import column_texts
@@ -17,7 +18,7 @@ from negolab.analysis.estimates import by_seat
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies
 from negolab.sweeps.folder import REPORT
 from negolab.sweeps.report import PLOTLY_MIME, notebook_page
-from tests.conftest import ROOT
+from tests.conftest import ROOT, needs
 from tests.support.browser import accessibility_violations, fits_width, overlapping_labels
 from tests.support.command import negolab
 from tests.support.sweeps import finished_sweep, write_plan
@@ -170,6 +171,26 @@ def test_the_differences_of_a_report_are_those_of_its_tables(plain_report: Path)
     said = report.what_moved()
     assert clear is None or report.sentence(clear) == said[0]
     assert " ".join(said) in words(plain_report)
+
+
+def test_figures_and_tables_are_written_for_a_paper(plain_report: Path, tmp_path: Path) -> None:
+    needs("chromium", "chromium")
+    ran = sweep_command("report", str(plain_report.parent), "--figures", str(tmp_path / "f"), "--tables", str(tmp_path))
+    assert ran.returncode == 0 and str(tmp_path / "estimates.tex") in ran.stdout, ran.stderr
+    report = Report(plain_report.parent)
+    begins = {"pdf": b"%PDF", "png": b"\x89PNG", "svg": b"<svg"}
+    names = {outcome.column for outcome, drawn in report.drawings() if drawn.figure}
+    assert {file.name for file in (tmp_path / "f").iterdir()} == {f"{n}.{to}" for n in names for to in begins}
+    assert all(file.read_bytes().startswith(begins[file.suffix[1:]]) for file in (tmp_path / "f").iterdir())
+    frame = pd.read_csv(tmp_path / "estimates.csv")
+    row = frame[frame["outcome"] == report.outcomes[0].words].iloc[0]
+    at = {one.column: one.texts[0] for one in report.factors}
+    cell = drop_copies(report.frame)
+    for column, text in at.items():
+        cell = cell[column_texts(cell, column) == text]
+    assert row["mean"] == pytest.approx(float(cell[report.outcomes[0].column].mean()) / report.outcomes[0].scale)
+    assert len(pd.read_csv(tmp_path / "differences.csv")) == len(report.effects)
+    assert (tmp_path / "differences.tex").read_text().startswith("\\begin{tabular}")
 
 
 def test_a_batch_has_a_report_on_its_players_and_one_condition_is_said_to_be_one(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from negolab_widgets.results.matches import Group
 from negolab_widgets.results.panels import XAxis, legend_height, padded_range
 from negolab_widgets.results.results import open_results_page
 from negolab_widgets.results.variables import (
+    MAX_OUTCOMES,
     Factor,
     Quantity,
     factors,
@@ -507,12 +508,29 @@ def test_a_mark_leads_to_its_matches_a_match_to_the_step_that_decided_it_and_all
 
 def test_the_matches_of_a_seats_mark_are_of_that_seat(run: SweepFolder) -> None:
     results = SweepResults(run.path)
+    results._choices.every.value = True
     results._choices.outcome.value = "payoff of either seat"
     results._choices.x.value, results._choices.colour.value = "(seat)", "(player)"
     at = [group.words for group in results._drawn.groups].index("seat B, player boulware")
     results._picks._hear({"picked": f"group {at}"})
     assert set(results._drawn.numbers["(seat)"]) == {"B"}  # type: ignore[index]
     assert set(results._drawn.numbers["player_b"]) == {"boulware"}  # type: ignore[index]
+
+
+def test_the_page_opens_on_the_outcome_that_varies_most_and_offers_eight(run: SweepFolder) -> None:
+    results = SweepResults(run.path)
+    choices, frame = results._choices, results._played.frame
+    few, chosen = [key for _, key in choices.outcome.options], choices.chosen()
+    assert chosen is not None
+    assert len(few) <= MAX_OUTCOMES and choices.outcome.value == few[0]
+    shares = {}
+    for key in few:
+        column = frame[key].astype(float)
+        means = column.groupby([frame[one.column] for one in chosen.by]).transform("mean")
+        shares[key] = means.var(ddof=0) / column.var(ddof=0) if column.nunique() > 1 else 0.0
+    assert max(shares, key=shares.__getitem__) == few[0]
+    choices.every.value = True
+    assert set(few) < {key for _, key in choices.outcome.options} and choices.outcome.value == few[0]
 
 
 def test_yes_or_no_has_its_matches_too(run: SweepFolder) -> None:
@@ -552,6 +570,7 @@ def test_a_token_that_a_page_made_up_opens_nothing(run: SweepFolder, token: str)
 def test_seat_and_player_can_be_chosen_of_outcomes_that_either_seat_has(run: SweepFolder) -> None:
     choices = SweepResults(run.path)._choices
     assert "(player)" not in dict(choices.x.options).values()
+    choices.every.value = True
     choices.outcome.value = "payoff of either seat"
     choices.x.value, choices.colour.value = "(player)", "(seat)"
     assert choices.chosen().by[0].title == "player"  # type: ignore[union-attr]

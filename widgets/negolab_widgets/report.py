@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
-from negolab import catalog
 from negolab._internal import manifest
 from negolab._internal.version import __version__
 from negolab.analysis.columns import to_frame, unify
@@ -27,7 +26,6 @@ from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
 from negolab.formatting import format_significant, label
-from negolab.game import Game
 from negolab.sweeps import folder as sweeps
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
@@ -40,6 +38,8 @@ from negolab_widgets.results.variables import (
     column_texts,
     factors,
     format_value,
+    game_class,
+    main_outcomes,
     outcomes,
     summary,
     values,
@@ -51,8 +51,8 @@ if TYPE_CHECKING:
 
 WIDTH = 680
 """Pixels of a figure."""
-MAX_OUTCOMES, MAX_NAMED = 8, 3
-"""Outcomes that a report compares, and differences that its first paragraph names."""
+MAX_NAMED = 3
+"""Differences that the first paragraph names."""
 MAX_COLUMNS = 8
 """Conditions side by side in the first figure."""
 MANY = 4
@@ -117,20 +117,15 @@ class Report:
         twins = {one.column for one in found if one.column in self.frame} - {one.column for one in told_apart.values()}
         self.factors = [one for one in found if one.column in wanted and one.column not in twins]
         self.by_player = any(one.column == SEAT_COLUMNS[1] for one in self.factors)
-        declared = dict.fromkeys(name for game in self.games for name in _rules(game).report_outcomes)
-        known = {one.key: one for one in outcomes(self.frame, own)} if self.games else {}
-        names = [key for name in declared for key in (name, f"{name} of either seat", f"{name}_a", f"{name}_b")]
-        # Payoffs of several games have several units.
-        told = [name for name in names if len(self.games) == 1 or not name.startswith("payoff")]
-        there = [known[name] for name in told if name in known and known[name].either == self.by_player]
-        self.outcomes = [one._replace(words=self._words(one.words)) for one in there[:MAX_OUTCOMES]]
+        there = main_outcomes(self.frame, outcomes(self.frame, own), either=self.by_player)
+        self.outcomes = [one._replace(words=self._words(one.words)) for one in there]
         bases = [one.column for one in self.outcomes]
         self.rows = by_seat(self.frame, bases, SEAT_COLUMNS) if self.by_player else self.frame
 
     def _words(self, words: str) -> str:
         """Return an outcome's words as they stand in a sentence, with a seat's role where all games are one."""
         of, _, seat = words.removesuffix(" of either seat").rpartition(" of ")
-        roles = [word for word in _rules(self.games[0]).seat_words.values() if word[:2] == f"{seat} "]
+        roles = [word for word in game_class(self.games[0]).seat_words.values() if word[:2] == f"{seat} "]
         if len(self.games) == 1 and roles:
             return f"{of} of the {roles[0][3:-1]}"
         return "agreement" if words == "ended in agreement" else words.removesuffix(" of either seat")
@@ -139,6 +134,11 @@ class Report:
     def title(self) -> str:
         """The games and the run's name."""
         return f"{', '.join(map(str.capitalize, self.games)) or 'No match yet'}: {self.path.resolve().name}"
+
+    @property
+    def is_tournament(self) -> bool:
+        """True if the run is a tournament."""
+        return is_tournament(self.run.fields)
 
     @cached_property
     def effects(self) -> list[Effect]:
@@ -184,7 +184,7 @@ class Report:
 
     def body(self) -> tuple[Markup, list[Figure]]:
         """Return the page's content, with `FIGURE` in place of each figure, and the figures."""
-        varied = {outcome: one for outcome, one in self._drawings() if one.figure is not None}
+        varied = {outcome: one for outcome, one in self.drawings() if one.figure is not None}
         same = ", ".join(one.words for one in self.outcomes if one not in varied)
         each = [join([element("h3", of.title), FIGURE, details("Table", one.table)]) for of, one in varied.items()]
         head = element("h2", "Outcome by outcome"), element("p", f"The same in all matches: {same}." if same else "")
@@ -201,7 +201,7 @@ class Report:
 
     def _ranking(self) -> Iterator[Markup]:
         """Yield the ranking of a tournament and who met whom; nothing of any other run."""
-        if is_tournament(self.run.fields):
+        if self.is_tournament:
             found = Standings(self.path)
             yield element("h2", "Ranking")
             yield render_rankings(found)
@@ -252,7 +252,8 @@ class Report:
         said = f"Means and shares with 95% intervals; each row has a scale of its own.{over}{note}"
         return join([table(["outcome", *heads], rows, "Outcomes by condition"), element("p", said, cls="soft")])
 
-    def _drawings(self) -> Iterator[tuple[Quantity, Drawing]]:
+    def drawings(self) -> Iterator[tuple[Quantity, Drawing]]:
+        """Yield each outcome that varies, with its figure and table."""
         x, colour, facet = [*self.factors, None, None, None][:3]
         grid = [one for one in (x, colour) if one and one.places is not None and len(one.texts) >= MANY]
         view = HEAT if len(grid) == 2 else LINES
@@ -347,14 +348,6 @@ def _rate_cells(found: pd.DataFrame) -> dict[tuple[str, ...], Markup]:
 def _number(value: float, outcome: Quantity) -> str:
     """Write a number with as many digits as a sentence needs."""
     return outcome.format(value) if outcome.unit == "dollars" else format_significant(value)
-
-
-def _rules(game: str) -> type[Game[Any, Any, Any]]:
-    """Return a game's class; the base of all where the code of a researcher's own game is not here."""
-    try:
-        return catalog.imported_class(game)
-    except ValueError:
-        return Game
 
 
 FIGURE = Markup("<!-- figure -->")

@@ -14,8 +14,6 @@ from negolab_widgets.tables.controls import box, column, framed, row, set_visibl
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95% intervals", "heat map of means", "box plots", "violins"
 NONE = ""
-DEFAULT_OUTCOMES = ("efficiency", "agreed", "payoff_a")
-"""Outcomes that are shown first, if they are there."""
 
 
 class FigureChoice(NamedTuple):
@@ -43,19 +41,27 @@ class FigureControls:
         self._factors: dict[str, Factor] = {}
         self.outcome = w.Dropdown(description="Outcome")
         self.view = w.Dropdown(description="Figure", options=[LINES, HEAT, BOXES, VIOLINS])
+        self.every = w.Checkbox(description="All measures", indent=False)
         self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Colour", "Panels"))
-        for control in (self.outcome, self.view, self.x, self.colour, self.facet):
+        for control in (self.outcome, self.every, self.view, self.x, self.colour, self.facet):
             control.observe(self._on_change, "value")
-        self.widget = box(self.outcome, self.view, self.x, self.colour, self.facet, cls="nl-sides")
+        self.widget = box(self.outcome, self.every, self.view, self.x, self.colour, self.facet, cls="nl-sides")
         self._updating = False
 
-    def offer(self, outcomes: Sequence[Quantity], factors: Sequence[Factor]) -> None:
+    def offer(self, outcomes: Sequence[Quantity], main: Sequence[Quantity], factors: Sequence[Factor]) -> None:
         """Set what can be chosen; choices of the user stay if they are still there, else the first parameters are
-        shown."""
-        self._outcomes = {one.key: one for one in outcomes}
-        first = next((name for name in DEFAULT_OUTCOMES if name in self._outcomes), next(iter(self._outcomes), None))
+        shown, and the first of the main outcomes.
+
+        Args:
+            outcomes: All outcomes, behind "All measures".
+            main: The main ones, what to show first before the others.
+            factors: The factors.
+        """
+        offered = outcomes if self.every.value or not main else main
+        self._outcomes = {one.key: one for one in offered}
+        first = next((one.key for one in (*main, *offered)), None)
         self._updating = True
-        self._set_options(self.outcome, [(f"{one.group}: {one.title}", one.key) for one in outcomes], first)
+        self._set_options(self.outcome, [(f"{one.group}: {one.title}", one.key) for one in offered], first)
         self._factors = {one.column: one for one in factors if self._is_by_seat() or one.column not in SEAT_COLUMNS}
         names = [("none", NONE), *((one.title, one.column) for one in self._factors.values())]
         usual = [*[column for column in self._factors if column not in SEAT_COLUMNS][:2], NONE, NONE]

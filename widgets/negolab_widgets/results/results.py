@@ -15,6 +15,7 @@ import ipywidgets as w
 
 from negolab import store
 from negolab.analysis.cells import column_value
+from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.analysis.replies import decisive_event
 from negolab.sweeps.folder import read_folder_plan
 from negolab.sweeps.plan import SweepPlan
@@ -30,7 +31,16 @@ from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.download import Download, Format
 from negolab_widgets.results.drawing import Drawing
 from negolab_widgets.results.matches import Group, parse_token
-from negolab_widgets.results.variables import Factor, Quantity, factors, format_value, outcomes, without_values
+from negolab_widgets.results.variables import (
+    Factor,
+    Quantity,
+    factors,
+    format_value,
+    main_outcomes,
+    most_varied,
+    outcomes,
+    without_values,
+)
 from negolab_widgets.tables.controls import column, row, set_visible, styled, warning
 
 if TYPE_CHECKING:
@@ -58,7 +68,7 @@ class SweepResults(Page):
         self._played = SweepFrame(drawing.EMPTY_FRAME)
         self._plan: SweepPlan | None = None
         self._cells, self._orders = 0, dict[str, Sequence[Any]]()
-        self._factors, self._outcomes = list[Factor](), list[Quantity]()
+        self._factors, self._outcomes, self._main = list[Factor](), list[Quantity](), list[Quantity]()
         self._group: Group | None = None
         self._read, self._said, self._table = StableHTML(), w.HTML(), StableHTML()
         self._note = w.HTML(warning(""))
@@ -125,6 +135,9 @@ class SweepResults(Page):
         self._played = played
         self._factors = factors(played, self._orders)
         self._outcomes = outcomes(played.frame, played.parameters.values())
+        main = main_outcomes(played.frame, self._outcomes)
+        first = most_varied(played.frame, main, [one for one in self._factors if one.column not in SEAT_COLUMNS][:2])
+        self._main = sorted(main, key=lambda one: one != first)
         self._redraw()
 
     def _count(self, left: int = 0) -> None:
@@ -133,7 +146,7 @@ class SweepResults(Page):
     # Drawing.
 
     def _redraw(self) -> None:
-        self._choices.offer(self._outcomes, self._factors)
+        self._choices.offer(self._outcomes, self._main, self._factors)
         self._filters.offer(self._factors)
         self._draw()
 

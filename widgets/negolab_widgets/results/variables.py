@@ -13,13 +13,15 @@ from negolab.analysis.measures import COUNTED_IN_STAKES
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, frame_sample, present, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.formatting import display_unit, format_money, format_significant, label
-from negolab.game import SEATS
+from negolab.game import SEATS, Game
 from negolab_widgets.results.data import REPEAT, SweepFrame
 
 RECORD_COLUMNS = ("game", "preset", "player_a", "player_b", "end", REPEAT)
 """Columns besides the parameters."""
 MAX_VALUES = 100
 """A column of more values tells no groups apart."""
+MAX_OUTCOMES = 8
+"""Outcomes that a report compares."""
 MISSING = "none"
 _WORDS = {"player_a": "player at A", "player_b": "player at B"}
 _WORDS |= {"(seat)": "seat", "(player)": "player", "(opponent)": "opponent"}
@@ -209,6 +211,44 @@ def outcomes(frame: pd.DataFrame, parameters: Collection[str] = ()) -> list[Quan
     return sorted(found, key=lambda one: order.get(one.column, len(order)))
 
 
+def main_outcomes(frame: pd.DataFrame, found: Iterable[Quantity], *, either: bool = False) -> list[Quantity]:
+    """Return the outcomes that the games declare as theirs to report, at most `MAX_OUTCOMES`.
+
+    Args:
+        frame: The matches.
+        found: All outcomes.
+        either: True for those of either seat, False for those of a match or of one seat.
+    """
+    games = sorted(set(frame["game"])) if len(frame) else []
+    known = {one.key: one for one in found if one.either == either}
+    declared = dict.fromkeys(name for game in games for name in game_class(game).report_outcomes)
+    names = [key for name in declared for key in (name, f"{name} of either seat", f"{name}_a", f"{name}_b")]
+    # Payoffs of several games have several units.
+    told = [name for name in names if len(games) == 1 or not name.startswith("payoff")]
+    return [known[name] for name in told if name in known][:MAX_OUTCOMES]
+
+
+def game_class(game: str) -> type[Game[Any, Any, Any]]:
+    """Return a game's class; the base of all where the code of a researcher's own game is not here."""
+    try:
+        return catalog.imported_class(game)
+    except ValueError:
+        return Game
+
+
+def most_varied(frame: pd.DataFrame, found: Sequence[Quantity], by: Sequence[Factor]) -> Quantity | None:
+    """Return the outcome of which the factors explain the largest share of the variance; None: none varies."""
+    keys = [factor.codes(frame) for factor in by]
+
+    def explained(one: Quantity) -> float:
+        column = frame[one.column].astype(float)
+        means = column.groupby(keys).transform("mean") if keys else column
+        return float(means.var() / column.var()) if column.var() > 0 else 0.0
+
+    shares = {one: explained(one) for one in found}
+    return max(shares, key=shares.__getitem__) if any(shares.values()) else None
+
+
 def _is_countable(column: pd.Series[Any]) -> bool:
     kind = column.dtype
     return bool(pd.api.types.is_bool_dtype(kind) or pd.api.types.is_numeric_dtype(kind)) and bool(column.notna().any())
@@ -233,9 +273,8 @@ def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: lis
 
 def _unit(base: str, game: str) -> str:
     """Return the unit of a column; "" where the game does not say, or where things are counted."""
-    try:
-        rules = catalog.imported_class(game)
-    except ValueError:  # the code of a researcher's own game is not here
+    rules = game_class(game)
+    if rules is Game:
         return ""
     if base == "payoff":
         return rules.unit
