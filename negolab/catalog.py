@@ -19,6 +19,7 @@ from typing import Any, get_args
 import msgspec
 
 from negolab import user_code
+from negolab._internal import guide_pages
 from negolab._internal.validation import explain_validation_error, suggest
 from negolab.game import Game, Observation, Seat, State, freeze
 from negolab.scenarios import SUFFIX, read_scenario, read_scenarios
@@ -370,6 +371,15 @@ def parameters(game: AnyGame) -> dict[str, Any]:
     plain: dict[str, Any] = msgspec.to_builtins(game)
     del plain["preset"]
     return plain
+
+
+def parameter_meanings(game: AnyGame) -> Mapping[str, str]:
+    """Return the meanings of a game's parameters: those in the guide, or of a researcher's own game the descriptions of
+    its fields (`msgspec.Meta(description=...)`)."""
+    named = msgspec.structs.fields(type(game))
+    described = ((field.name, meta) for field in named for meta in getattr(field.type, "__metadata__", ()))
+    own = {name: str(meta.description) for name, meta in described if getattr(meta, "description", None)}
+    return guide_pages.parameter_meanings(game_id(game)) or own
 
 
 def module_of(game: AnyGame) -> ModuleType:

@@ -5,6 +5,7 @@ Prompts do not come through here: each game fixes its own. Rounding of money is 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -47,6 +48,12 @@ def format_model(note: Mapping[str, Any]) -> str:
 def first_paragraph(text: str | None) -> str:
     """Take the first paragraph of a docstring, on one line."""
     return " ".join((text or "").split("\n\n")[0].split())
+
+
+def docstring_entry(text: str | None, name: str) -> str:
+    """Return what a docstring says of a name in a line `name: meaning`, on one line; "" where there is none."""
+    found = re.search(rf"^( +){re.escape(name)}: (.*(?:\n\1 +.*)*)", text or "", re.MULTILINE)
+    return " ".join(found[2].split()) if found else ""
 
 
 def label(name: str) -> str:

@@ -38,7 +38,7 @@ from negolab.analysis.parts import work_on
 from negolab.analysis.rows import TABLES, seat_rows
 from negolab.analysis.spool import Spool
 from negolab.analysis.table_columns import FORMULAS, MATCH, MATCHES, SEAT_COLUMNS, STAKES, UNIT
-from negolab.catalog import AnyGame, game_id
+from negolab.catalog import AnyGame, game_id, parameter_meanings
 from negolab.formats import Part, RecordSource
 from negolab.game import SEATS
 from negolab.record import Record, kept_for_last
@@ -306,7 +306,7 @@ def _match_tables(
     beside: dict[str, Row] = {"matches": {**keys, **levels, **parameters}, "seats": keys}
     own: dict[str, Columns] = {"seats": [*known, *map(_condition_column, conditions)]}
     for name, (columns, rows) in TABLES.items():
-        if name in ("proposals", "utterances") and not replays:
+        if name in ("proposals", "rounds", "utterances") and not replays:
             continue
         try:
             made = list(seat_rows(record, found) if name == "seats" else rows(record))
@@ -344,7 +344,9 @@ def _parameters(params: dict[str, Any]) -> Row:
 
 def _parameter_column(column: str, game: AnyGame) -> Column:
     name = column.removeprefix(GAME_PREFIX)
-    return Column(column, "amount", f"parameter {name} of the game", game.measure_units.get(name, ""))
+    told = parameter_meanings(game).get(name)
+    meaning = f"parameter of the game: {told}" if told else f"parameter {name} of the game"
+    return Column(column, "amount", meaning, game.measure_units.get(name, ""))
 
 
 def _measure_columns(join: Columns, found: Iterable[str], game: AnyGame) -> Columns:
@@ -356,7 +358,7 @@ def _measure_columns(join: Columns, found: Iterable[str], game: AnyGame) -> Colu
 def _measure_column(name: str, base: str, game: AnyGame) -> Column:
     stakes = (game.stake_unit or game.unit) if base in measures.COUNTED_IN_STAKES else ""
     unit = game.measure_units.get(name) or game.measure_units.get(base) or stakes
-    own = measures.meaning(game, name) or f"measure of {game_id(game)}: negolab guide {game_id(game)}"
+    own = measures.meaning(game, name) or measures.meaning(game, base) or f"measure of {game_id(game)}"
     seat = f", of seat {name[-1].upper()}" if name != base else ""
     steps = ("count", "Hindriks, Jonker and Tykhonov 2007") if base.endswith("_steps") else ("", "")
     return Column(name, "amount", f"{measures.MEANINGS.get(base, own)}{seat}", unit, *FORMULAS.get(base, steps))

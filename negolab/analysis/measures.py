@@ -20,6 +20,7 @@ from negolab.analysis.replies import Proposal, accepted_proposal, iter_replies, 
 from negolab.analysis.summary import KINDS
 from negolab.catalog import AnyGame
 from negolab.events import Stepped
+from negolab.formatting import docstring_entry
 from negolab.game import SEATS, InvalidKind, Seat, State, other
 from negolab.record import Record, final_state, start_state
 from negolab.theory.solutions import Pair, ideal_gains, kalai_smorodinsky_point, nash_point
@@ -163,10 +164,14 @@ def _game_measures(record: Record, failed: Failed | None) -> dict[str, Any]:
 
 
 def meaning(game: AnyGame, name: str) -> str:
-    """Return what a measure of a game's own is: the first line of its function's docstring; "" where there is none."""
+    """Return what a measure of a game's own is, as the docstring of its function says; "" where there is none.
+
+    A function for one measure says it in its first line; one for all of them in a line `name: meaning` for each.
+    """
     own = catalog.part(game, "MEASURES")
-    function = None if callable(own) else (own or {}).get(name)
-    return (getattr(function, "__doc__", None) or "").strip().partition("\n")[0]
+    if callable(own):
+        return docstring_entry(own.__doc__, name)
+    return (getattr((own or {}).get(name), "__doc__", None) or "").strip().partition("\n")[0]
 
 
 def _measure(name: str, function: Callable[[Record], Any], record: Record) -> dict[str, float | bool | None]:

@@ -11,9 +11,7 @@ import msgspec
 
 from negolab.analysis import measures as measured
 from negolab.analysis.claims import judge
-from negolab.analysis.columns import (
-    Columns,
-)
+from negolab.analysis.columns import Columns
 from negolab.analysis.observations import MatchRow, draw_id
 from negolab.analysis.replies import (
     Proposal,
@@ -25,12 +23,21 @@ from negolab.analysis.replies import (
 )
 from negolab.analysis.replies import proposals as proposals_of
 from negolab.analysis.summary import KINDS
-from negolab.analysis.table_columns import COUNTED, MATCHES, PROPOSALS, REPLIES, SEAT_COLUMNS, TURNS, UTTERANCES
+from negolab.analysis.table_columns import (
+    COUNTED,
+    MATCHES,
+    PROPOSALS,
+    REPLIES,
+    ROUNDS,
+    SEAT_COLUMNS,
+    TURNS,
+    UTTERANCES,
+)
 from negolab.events import Ended, Forfeited, Rejected, Replied
 from negolab.formatting import format_model
 from negolab.game import SEATS, Invalid, Reply, Seat, observe, other
 from negolab.ledger import TOKENS
-from negolab.record import Record, encode_set, kept_for_last, start_state
+from negolab.record import Record, encode_set, final_state, kept_for_last, start_state
 
 Row = dict[str, Any]
 
@@ -235,6 +242,18 @@ def _proposals(record: Record) -> Iterator[Row]:
         before[made.seat] = claim
 
 
+def _rounds(record: Record) -> Iterator[Row]:
+    found = record.game.details(final_state(record)).get("rounds")
+    for row in found if isinstance(found, list) else ():
+        of_seats = {name: value for name, value in row.items() if isinstance(value, dict) and set(value) == set(SEATS)}
+        yield {
+            "match": record.id,
+            "draw": draw_id(record),
+            **{name: plain(value) for name, value in row.items()},
+            **{f"{name}_{seat.lower()}": plain(value[seat]) for name, value in of_seats.items() for seat in SEATS},
+        }
+
+
 def utterance_rows(record: Record) -> Iterator[Row]:
     """Yield the columns `UTTERANCES` of each accepted reply that says something beside its moves, in order.
 
@@ -286,6 +305,7 @@ TABLES: dict[str, _Table] = {
     "turns": _Table(TURNS, _turns),
     "replies": _Table(REPLIES, _replies),
     "proposals": _Table(PROPOSALS, _proposals),
+    "rounds": _Table(ROUNDS, _rounds),
     "utterances": _Table(UTTERANCES, utterance_rows),
 }
 """Columns and rows of each table of records."""

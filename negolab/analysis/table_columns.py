@@ -145,6 +145,21 @@ PROPOSALS: Columns = [
     Column("package", "json", "what it would give to whom, in games without a price"),
 ]
 
+ROUNDS: Columns = [
+    *_alike("match", "draw"),
+    Column("round", "integer", "number of the round, from 1"),
+    Column("first", "text", "seat that spoke first in it"),
+    Column("agreed", "boolean", "true: its division was agreed"),
+    Column("stock", "json", "units of each item to divide"),
+    Column("best", "amount", "largest sum of both seats' points in it", UNIT),
+    Column("efficiency", "amount", "sum of both seats' points / best"),
+    *_by_seat("values", "json", "value of a unit of each item to seat {}, as drawn"),
+    *_by_seat("asks", "json", "units that seat {} proposed to keep; empty: none"),
+    *_by_seat("shares", "json", "units that seat {} got"),
+    *_by_seat("points", "amount", "points of seat {} in it", UNIT),
+    *_by_seat("honest", "boolean", "true: the last statement of seat {} about its hand or values was true"),
+]
+
 UTTERANCES: Columns = [
     *_alike("match", "draw"),
     Column("turn", "integer", "the reply that says it, as in turns"),

@@ -41,6 +41,7 @@ __all__ = [
     "measures",
     "proposals",
     "replies",
+    "rounds",
     "seats",
     "to_parquet",
     "turns",
@@ -136,6 +137,23 @@ def proposals(source: Source) -> pd.DataFrame:
     return _frame(source, "proposals")
 
 
+def rounds(source: Source) -> pd.DataFrame:
+    """Return one row per finished round of games that are played in rounds, as split is; each match is replayed.
+
+    Args:
+        source: Records, or a path to them.
+
+    Returns:
+        The columns `ROUNDS`, in a sweep with `cell` behind `match`; empty for games without rounds. What was divided,
+        valued, asked and received is JSON text by item.
+
+    Raises:
+        FileNotFoundError: There is neither a file nor a folder at `source`.
+        ValueError: A line is not a record, or a record cannot be replayed.
+    """
+    return _frame(source, "rounds")
+
+
 def utterances(source: Source) -> pd.DataFrame:
     """Return one row per utterance, the talk of an accepted reply, with what its author knew; each match is replayed.
 
@@ -185,7 +203,7 @@ def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
     return sweep.with_parameters(frame, Path(path))
 
 
-Name = Literal["matches", "seats", "turns", "replies", "proposals", "utterances"]
+Name = Literal["matches", "seats", "turns", "replies", "proposals", "rounds", "utterances"]
 
 
 def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
@@ -196,7 +214,7 @@ def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
     Args:
         source: Records, or a path to them.
         out: The file to write; payoffs are floats there, own values and first offers text.
-        table: "matches", "seats", "turns", "replies", "proposals" or "utterances".
+        table: "matches", "seats", "turns", "replies", "proposals", "rounds" or "utterances".
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.

@@ -10,14 +10,12 @@ from typing import Annotated, NamedTuple
 
 import typer
 
-from negolab._internal.files import notebooks
+from negolab._internal.guide_pages import guide_pages
 from negolab._internal.validation import suggest
 from negolab.cli.options import Group
 
 app = Group()
 _BLOCK = re.compile(r"^```(\w+)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-_LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 
 class Block(NamedTuple):
@@ -34,7 +32,7 @@ def guide(
     save: Annotated[bool, typer.Option("--save", help="Write the page's example files to this folder.")] = False,
 ) -> None:
     """Print a page of the guide, or list the pages."""
-    pages = _pages()
+    pages = guide_pages()
     if page is None and save:
         raise ValueError("--save needs a page: name the one whose examples you want")
     if page is None:
@@ -45,27 +43,6 @@ def guide(
         write_examples(pages[page], Path())
     else:
         pydoc.pager(pages[page])
-
-
-def _pages() -> dict[str, str]:
-    """Return the texts of the guide by page."""
-    return {path.stem: path.read_text("utf-8") for path in sorted((notebooks() / "guide").glob("*.md"))}
-
-
-def parameter_meanings(game: str) -> dict[str, str]:
-    """Return what the parameters of a game mean, from the table of its page in the guide; {} without such a page."""
-    _, _, rest = _pages().get(game, "").partition("\n## Parameters\n")
-    rows = [line.strip("|").split(" | ") for line in rest.partition("\n## ")[0].splitlines() if line.startswith("| `")]
-    plain = {names: _LINK.sub(r"\1", meaning).replace("`", "").strip() for names, *_, meaning in rows}
-    return {name: meaning for names, meaning in plain.items() for name in re.findall(r"`(\w+)`", names)}
-
-
-def readings(game: str) -> list[str]:
-    """Return the lines of a table of replies and how they are read, from that of the guide; [] without rows there."""
-    rows = [
-        line.strip("| ").split(" | ") for line in _pages()["decisions"].splitlines() if line.startswith(f"| {game} |")
-    ]
-    return [f"{reply.strip('`'):60}{fair:36}{literal}" for _, reply, fair, literal in rows]
 
 
 def blocks(text: str) -> Iterator[Block]:

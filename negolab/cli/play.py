@@ -14,8 +14,8 @@ from unicodedata import category
 import typer
 
 from negolab import catalog
+from negolab._internal.guide_pages import guide_pages, readings
 from negolab.catalog import AnyGame, text_front
-from negolab.cli.guide import parameter_meanings, readings
 from negolab.cli.options import GameName, Group, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
 from negolab.formatting import first_paragraph, format_end, format_number
@@ -201,7 +201,7 @@ _SHOWN = (3, 8)
 
 def _describe(game: AnyGame, shown: tuple[int, int] | None) -> None:
     module, name = catalog.module_of(game), catalog.game_id(game)
-    notes, meanings = catalog.preset_notes(module), parameter_meanings(name)
+    notes, meanings = catalog.preset_notes(module), catalog.parameter_meanings(game)
     presets, values = list(catalog.presets(module)), catalog.parameters(game)
     n, m = shown or (len(presets), len(values))
     print(f"{name}: {first_paragraph(module.__doc__)}\n\npresets (the first is the default)")
@@ -209,7 +209,7 @@ def _describe(game: AnyGame, shown: tuple[int, int] | None) -> None:
         print(f"  {preset}{_explained(notes.get(preset))}")
     unit = "amounts in cents" if game.unit == "cents" else ""
     print(f"\nparameters (default{unit and f'; {unit}'})")
-    for parameter in [each for each in meanings or values if each in values][:m]:
+    for parameter in [each for each in dict.fromkeys([*meanings, *values]) if each in values][:m]:
         print(f"  {parameter} = {values[parameter]!r}{_explained(meanings.get(parameter))}")
     if shown is None and (lines := readings(name)):
         print(f"\n{'replies':62}{'reading = fair':36}reading = literal", *lines, sep="\n  ")
@@ -220,7 +220,7 @@ def _describe(game: AnyGame, shown: tuple[int, int] | None) -> None:
         print(f"  {player}{f' ({params})' if params else ''}{_explained(told.split(':')[0] if shown else told)}")
     if shown:
         print(f"\nall {len(presets)} presets, {len(values)} parameters and details: negolab games {name} --all")
-    if meanings:
+    if name in guide_pages():
         print(f"{'' if shown else chr(10)}the guide: negolab guide {name}")
 
 

@@ -42,10 +42,10 @@ Seen = Observation[Public, Private]
 
 
 class Ultimatum(Game[Public, Private, Action], frozen=True, kw_only=True):
-    """`pie` whole units are to be divided; outside options are drawn from 0 .. `outside`."""
+    """A pie to divide, and what each side gets without a deal."""
 
-    pie: Annotated[int, msgspec.Meta(ge=1)] = 10
-    outside: Annotated[int, msgspec.Meta(ge=0)] = 3
+    pie: Annotated[int, msgspec.Meta(ge=1, description="units to divide")] = 10
+    outside: Annotated[int, msgspec.Meta(ge=0, description="largest outside option that is drawn")] = 3
 
     @override
     def deal(self, rng: random.Random) -> State[Public, Private]:

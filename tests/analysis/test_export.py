@@ -85,6 +85,8 @@ def test_no_column_of_any_preset_or_of_a_game_of_ones_own_is_undefined(game: str
     assert len(tables["seats"]) == 2 * len(records) and tables["seats"].own_value.notna().all()
     rows = pd.read_csv(tmp_path / "out" / "dictionary.csv", keep_default_na=False).to_dict("records")
     assert all(row["type"] and row["meaning"] for row in rows)
+    unsaid = [row["column"] for row in rows if re.match(r"measure of \w+|parameter \w+ of the game", row["meaning"])]
+    assert not unsaid, "a name in place of a meaning"
     same = json.loads((tmp_path / "out" / "settings.json").read_text())["matches"]
     described = {(row["table"], row["column"]) for row in rows}
     columns = {(name, str(column)) for name, table in tables.items() for column in table}

@@ -41,6 +41,7 @@ TABLES = (
     "turns",
     "replies",
     "proposals",
+    "rounds",
     "utterances",
     "measures",
     "participants",

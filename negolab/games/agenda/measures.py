@@ -89,10 +89,17 @@ def _ratio(part: float, whole: float) -> float | None:
 def measures(record: Record) -> dict[str, Any]:
     """Return the measures of an agenda beyond those of any game.
 
-    `points` are those before discounting, `best_share` is their part of the seat's own best agreement, `logrolling` the
-    joint points above the best equal compromise on each issue. `own_concession` is how much the seat lowered its claim
-    per message from its first offer to its last, `theirs_concession` how much it raised the points that its offers
-    leave to the other. `rejections` counts the other's offers that it did not take.
+    Returns:
+        joint_points: sum of both seats' points, before discounting
+        best_joint_points: largest sum of points of any agreement
+        logrolling: joint points above the best equal compromise on each issue
+        messages: messages of both seats
+        points: points of the seat, before discounting
+        best_share: points as a share of the seat's own best agreement
+        own_concession: how much the seat lowered its claim per message from its first offer to its last
+        theirs_concession: how much it raised per message the points that its offers leave to the other
+        offers: offers of the seat
+        rejections: offers of the other that the seat did not take
     """
     state = final_state(record)
     found = record.game.details(state)

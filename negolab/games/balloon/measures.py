@@ -186,19 +186,22 @@ Norms = dict[Seat, float | None]
 def measures(record: Record) -> dict[str, Any]:
     """Return the measures of balloon beyond those of any game.
 
-    From `Game.details`, as clembench defines them but exact: `norm` of each seat (its worth in percent of the most it
-    could reach), `harmonic` (their harmonic mean, percent), `normalised_harmonic` (percent of the largest possible
-    one), `main` (clembench's Main Score; None if aborted, 0 without a deal), `pareto`, `effort` of the deal; None
-    without one.
+    The first six are as clembench defines them, but exact. Those of proposals are None where there are too few.
 
-    `norm_distance` is how far both norms are from the nearest point of the frontier, straight line, in percentage
-    points, so that deals on other items compare; None without a deal and for more than 50 items. `norm_concession` of
-    each seat is its `concession` in percent of the most it could reach.
-
-    Of the proposals, as in the literature, from 0 to 1 and None where there are too few: `stubbornness` of each seat
-    (repeats among its own), `pareto_proposals` (share that no set within the LIMIT dominates; None too for more than 50
-    items), `switches` (how often the proposer changes), and `change` (mean part of a set that differs from the one
-    proposed before; may exceed 1).
+    Returns:
+        norm: worth of the deal to the seat in percent of the most it could reach; empty: no deal
+        harmonic: harmonic mean of both norms; empty: no deal
+        normalised_harmonic: harmonic mean in percent of the largest possible one; empty: no deal
+        main: clembench's Main Score; empty if aborted, 0 without a deal
+        pareto: true: no set within the limit is better for one seat and not worse for the other
+        effort: effort of the deal
+        norm_distance: distance of both norms to the nearest point of the frontier, in percentage points; empty: no
+            deal, or more than 50 items
+        norm_concession: mean concession of the seat in percent of the most it could reach
+        stubbornness: share of repeats among the seat's own proposals
+        pareto_proposals: share of the proposals that no set within the limit dominates; empty: more than 50 items
+        switches: share of the proposals that follow one of the other seat
+        change: mean part of a set that differs from the one proposed before; may exceed 1
     """
     game: Any = record.game
     state = final_state(record)

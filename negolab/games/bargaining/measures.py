@@ -127,8 +127,14 @@ def _deal_shape(state: State[Public, Private]) -> dict[str, bool | None]:
 def measures(record: Record) -> dict[str, Any]:
     """Return the measures of bargaining beyond those of any game.
 
-    Price and its distances from theory in cents, `rounds` (offers made), `midpoint_deal` (exactly half way between cost
-    and value), `last_round_deal`, and per seat how often an offer was worse for its author than the one just refused.
+    Returns:
+        price: price of the deal; empty: no deal
+        rounds: offers made
+        price_less_spe: price less that of the subgame-perfect equilibrium under complete information (Stahl 1972)
+        price_less_nash: price less that of the undiscounted Nash bargaining solution (Nash 1950)
+        midpoint_deal: true: the price is exactly half way between cost and value
+        last_round_deal: true: the deal was made in the last round
+        disadvantageous: offers of the seat that were worse for it than the offer it had just refused
     """
     state: State[Public, Private] = final_state(record)
     price, conduct, shape = state.public.price, _conduct_columns(state), _deal_shape(state)

@@ -237,11 +237,24 @@ _BY_SEAT = ("ask_low", "ask_high", "honesty_rate")
 def measures(record: Record) -> dict[str, Any]:
     """Return the measures of split beyond those of any game: means over the rounds that were played.
 
-    `_rate` and `winner_share` (units received by the seat that values them more) are from 0 to 1, `_units` and the asks
-    count units, `ask_high` and `ask_low` those of types that the seat values more or less than the other does.
-    `mean_efficiency` is the mean over rounds of points paid per points possible; `efficiency` pools them, and counts
-    rounds that a forfeit cut off. `honesty_rate` is the share of rounds in which the seat's last statement was true,
-    `truth` that of all its statements. A mean of nothing is None."""
+    `efficiency`, which every game has, pools the rounds, and counts those that a forfeit cut off. A mean of nothing is
+    None.
+
+    Returns:
+        rounds: rounds that were played
+        mean_efficiency: mean over rounds of points paid per points possible
+        agreement_rate: share of rounds whose division was agreed
+        overclaim_rate: share of rounds in which both together asked for more than there was
+        overclaim_units: mean units that both together asked for beyond the stock
+        unallocated_units: mean units that nobody got
+        winner_share: mean share of the units that the seats value differently that went to whoever values them more
+        pareto_rate: share of rounds with a division that no other one dominates
+        ask_low: mean units asked for of types that the seat values less than the other does
+        ask_high: mean units asked for of types that the seat values more than the other does
+        honesty_rate: share of rounds in which the seat's last statement was true
+        truth: share of all the seat's statements that were true
+        forfeited_turns: turns of both seats that were forfeited
+    """
     told = record.game.details(final_state(record))["measures"]
     return {
         "rounds": told["rounds_played"],

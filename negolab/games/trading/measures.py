@@ -62,10 +62,18 @@ _TOKEN = re.compile(r"\[[^\[\]]*\]")
 def measures(record: Record) -> dict[str, Any]:
     """Return the measures of trading beyond those of any game.
 
-    `share` and `mutual_share` are the joint gain divided by the largest possible one, and by the largest at which
-    neither seat loses (negative if both together lost; None where nothing could be gained). Both are at most 1, though
-    a trade at which one lost may gain more than those at which neither does. `mutual` is in
-    own worth. `truth` is the share of each seat's `claims` that were true.
+    `share` and `mutual_share` are at most 1, though a trade at which one lost may gain more than those at which
+    neither does.
+
+    Returns:
+        share: joint gain / largest possible one; negative if both together lost; empty: nothing could be gained
+        mutual: largest joint gain at which neither seat loses
+        trades: trades that were made
+        mutual_share: joint gain / largest one at which neither seat loses
+        first_trade: messages of both seats up to and including the first trade; empty: none
+        offers: offers of the seat
+        refusals: offers that the seat refused
+        truth: share of the seat's claims about its goods and values that were true
     """
     told = record.game.details(final_state(record))
     mutual_share = told["mutual_share"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from typing_extensions import override
@@ -36,7 +36,7 @@ Seen = Observation[Public, Private]
 
 
 class Picnic(Game[Public, Private, Propose | Answer], frozen=True, kw_only=True):
-    carry: int = 3
+    carry: Annotated[int, msgspec.Meta(description="things that both can carry")] = 3
 
     @override
     def deal(self, rng: random.Random) -> State[Public, Private]:
