@@ -329,7 +329,8 @@ def _match_tables(
 
 
 def _match_columns(join: Columns, keys: Columns, game: AnyGame, parameters: Iterable[str]) -> Columns:
-    return [*join, *MATCHES, *keys, *(_parameter_column(name, game) for name in parameters)]
+    meanings = parameter_meanings(game)
+    return [*join, *MATCHES, *keys, *(_parameter_column(name, game, meanings) for name in parameters)]
 
 
 def _condition_column(name: str) -> Column:
@@ -342,10 +343,9 @@ def _parameters(params: dict[str, Any]) -> Row:
     return {f"{GAME_PREFIX}{name}": cells.column_value(value) for name, value in params.items()}
 
 
-def _parameter_column(column: str, game: AnyGame) -> Column:
+def _parameter_column(column: str, game: AnyGame, meanings: Mapping[str, str]) -> Column:
     name = column.removeprefix(GAME_PREFIX)
-    told = parameter_meanings(game).get(name)
-    meaning = f"parameter of the game: {told}" if told else f"parameter {name} of the game"
+    meaning = f"parameter of the game: {meanings[name]}" if name in meanings else f"parameter {name} of the game"
     return Column(column, "amount", meaning, game.measure_units.get(name, ""))
 
 

@@ -66,19 +66,21 @@ class AcceptedReply(NamedTuple):
     before: State[Any, Any]
 
 
-def iter_accepted(record: Record) -> Iterator[AcceptedReply]:
-    """Yield every reply that was a legal action, in order.
+@kept_for_last
+def iter_accepted(record: Record) -> tuple[AcceptedReply, ...]:
+    """Return every reply that was a legal action, in order.
 
     Raises:
         ValueError: The record cannot be replayed; names the event.
     """
-    before = start_state(record)
+    found, before = list[AcceptedReply](), start_state(record)
     for at, (event, after) in enumerate(zip(record.events, states(record), strict=True)):
         if isinstance(event, Replied) and _refusal(record.events, at) is None:
             action = said(record, at).action
             if not isinstance(action, Invalid):
-                yield AcceptedReply(at, event.seat, event.reply.text, action, before)
+                found.append(AcceptedReply(at, event.seat, event.reply.text, action, before))
         before = after
+    return tuple(found)
 
 
 def _refusal(events: Sequence[Event], at: int) -> Invalid | None:

@@ -151,6 +151,7 @@ def measures(record: Record) -> dict[str, Any]:
 
 
 _spe_path = lru_cache(maxsize=1024)(equilibrium.spe_path)
+_nash_price = lru_cache(maxsize=1024)(solutions.nash)
 """Exact fractions are slow, and matches of one deal share them."""
 
 
@@ -176,7 +177,7 @@ def nash_price(record: Record) -> float | None:
     game: Any = record.game
     value, cost = _reservation_values(start_state(record))
     outside = game.outside_seller, game.outside_buyer
-    return solutions.nash(value, cost, *outside, 0.5, game.price_lo, game.price_hi)
+    return _nash_price(value, cost, *outside, 0.5, game.price_lo, game.price_hi)
 
 
 def _difference(price: int | None, benchmark: float | None) -> float | None:
