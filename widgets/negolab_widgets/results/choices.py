@@ -45,7 +45,8 @@ class FigureControls:
         self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Colour", "Panels"))
         for control in (self.outcome, self.every, self.view, self.x, self.colour, self.facet):
             control.observe(self._on_change, "value")
-        self.widget = box(self.outcome, self.every, self.view, self.x, self.colour, self.facet, cls="nl-sides")
+        figure = box(self.outcome, self.view, self.x, self.colour, self.facet, cls="nl-sides")
+        self.widget = column(figure, self.every)
         self._updating = False
 
     def offer(self, outcomes: Sequence[Quantity], main: Sequence[Quantity], factors: Sequence[Factor]) -> None:
