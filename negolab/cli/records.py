@@ -290,7 +290,7 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     tables = export.open_tables(opened, None if id is None else partial(_has_id, id=id))
     if coded := list(code_rows(source)):
         tables = tables._replace(others={**tables.others, "codes": ([*tables.join, *CODES], coded)})
-    rows = export.export(tables, folder, endings)
+    rows = export.export(tables, folder, endings, source)
     print_left_out(opened)
     if "matches" not in rows:
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))
