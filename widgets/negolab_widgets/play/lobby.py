@@ -15,7 +15,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
 from negolab.players.code import PlayerClass
 from negolab.players.lookup import compatible_players, list_players
-from negolab.record import PERSON, Record
+from negolab.record import PERSON, Header, Record
 from negolab.scenarios import SUFFIX
 from negolab.studies.texts import table_texts, texts
 from negolab_widgets import html, page
@@ -67,6 +67,7 @@ class Lobby(Page):
         )
         self._scenarios: dict[str, tuple[str, str]] = {}
         self._request: MatchRequest | None = None
+        self._ended: tuple[str, Record | None] | None = None
         self._form = self._build_form(list(catalog.list_games()) if game is None else [game])
         children = [self._guard.notice, self._form, self._table]
         if at_host:
@@ -207,9 +208,11 @@ class Lobby(Page):
         self._leave_button.reset()
         self._table.children = [table, self._leave_button]
         self._form.layout.display = "none"
+        if self._ended is not None:
+            self._show_end(*self._ended)
 
     def _on_drawn(self) -> None:
-        """Resume the match that runs already, if there is one, now that a browser shows the page."""
+        """Resume the match that runs, or show the end that was not left, now that a browser shows the page."""
         try:
             if not self._table.children and (table := self._matchmaker.resume_match()) is not None:
                 self._show(table)
@@ -218,25 +221,39 @@ class Lobby(Page):
 
     def _leave(self) -> None:
         self._matchmaker.leave()
-        self._table.children = []
+        self._table.children, self._ended = [], None
         self._form.layout.display = None
         self._shield.focus()
 
     def _on_ended(self, stopped: str, record: Record | None) -> None:
+        self._ended = stopped, record
+        if self._table.children:
+            self._show_end(stopped, record)
+
+    def _show_end(self, stopped: str, record: Record | None) -> None:
         """Offer the ways on, above the table as it stands at the end."""
         self._guard.notice.value = warning(stopped)
-        if not self._table.children:
-            return
         table = self._table.children[0]
         if record is None or self._matchmaker.seat is None:
             self._table.children = [table, self._another]
             return
         seat: Seat = "A" if record.header.players["A"] == PERSON else "B"
+        if self._request is None:
+            self._choose_played(record.header, seat)
         reveal = partial(self._shield.reveal, ".nl-replay")
         end = EndScreen(record, seat, lambda again: self._rematch(record, again), self._leave, reveal)
         self._matchmaker.seat.show_end(end, end.plane)
         self._table.children = [table, end.replay]
         self._shield.focus()
+
+    def _choose_played(self, header: Header, seat: Seat) -> None:
+        """Choose in the form what was played on an earlier page."""
+        if header.game in [name for name, *_ in self._game.options]:
+            presets = [name for name, *_ in self._offered_presets(header.game)]
+            preset = header.preset if header.preset in presets else presets[0]
+            self._chosen[header.game] = preset, seat, header.players[other(seat)]
+            self._game.value = header.game
+            self._choose_game()
 
     def _rematch(self, record: Record, seat: Seat) -> None:
         """Play the same game against the same player from a seat, on a new deal."""
