@@ -105,7 +105,9 @@ def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> 
         tables[f"Rates corrected by {gold} (Rogan and Gladen 1978)"] = agreement.corrected_rates(book, readings, gold)
     print(escape_line("Units by coder: " + ", ".join(f"{coder} {len(own):,}" for coder, own in readings.items())))
     for title, table in tables.items():
-        print(escape_control(f"\n{title}\n{table.round(3).to_string(index=False, na_rep='-')}") if len(table) else "")
+        if len(table):
+            shown = table.loc[:, (table != "").any()].round(3).to_string(index=False, na_rep="-")
+            print(escape_control(f"\n{title}\n{shown}"))
     if len(differ := agreement.disagreements(run, book, readings)):
         file = units.readings_file(run).with_name(f"{name}-disagreements.csv")
         write_table(differ, file)
