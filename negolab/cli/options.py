@@ -105,12 +105,14 @@ def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGa
     return catalog.load(game, preset=preset, **parameter_changes(changes or []))
 
 
-def parse_seat(text: str) -> Seat:
-    """Parse `--seat`; `ValueError` unless it is A or B."""
-    for seat in SEATS:
-        if text == seat:
+def parse_seat(text: str, game: AnyGame) -> Seat:
+    """Parse `--seat`: A or B, or what the game calls a seat, such as buyer; `ValueError` for anything else."""
+    roles = {seat: game.role(seat) for seat in SEATS}
+    for seat, role in roles.items():
+        if text.casefold() in (seat.casefold(), role.casefold()):
             return seat
-    raise ValueError(f"--seat must be A or B, not {text!r}")
+    names = (seat if role.endswith(seat) else f"{seat} ({role})" for seat, role in roles.items())
+    raise ValueError(f"--seat must be {' or '.join(names)}, not {text!r}")
 
 
 def parameter_changes(changes: list[str]) -> dict[str, Any]:

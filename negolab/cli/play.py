@@ -260,7 +260,7 @@ def watch(
 @app.command("play")
 def play_(
     game: GameName,
-    seat: Annotated[str, typer.Option(help="Your seat, A or B.")] = "B",
+    seat: Annotated[str, typer.Option(help="Your seat: A, B or its role, such as buyer.")] = "B",
     against: Annotated[str, typer.Option(help="Your opponent.")] = "random-legal",
     preset: Preset = None,
     set_: Set = None,
@@ -268,8 +268,8 @@ def play_(
     out: Annotated[Path, typer.Option(help="Folder for the record.")] = RUNS / "play",
 ) -> None:
     """Play one match yourself in the terminal. /quit or Ctrl-D stops; the record is kept."""
-    mine = parse_seat(seat)
     loaded = load_game(game, preset, set_)
+    mine = parse_seat(seat, loaded)
     away = other(mine)
     player = resolve(against, loaded)
     match = Match(loaded, seed=seed, players={mine: "person", away: player.name})

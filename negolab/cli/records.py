@@ -68,7 +68,9 @@ def print_left_out(source: RecordSource) -> None:
 def replay(
     file: FileOrFolder,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Show only what A or B saw and said.")] = None,
+    seat: Annotated[
+        str | None, typer.Option(help="Show only what one seat saw and said: A, B or its role, such as buyer.")
+    ] = None,
     module: Modules = None,
     trust: Trust = False,
     browser: Annotated[bool, typer.Option("--browser", help="Open the records in the browser.")] = False,
@@ -91,9 +93,9 @@ def replay(
         serve.start(
             serve.PageOptions(page="replay", source=file, modules=modules, port=port, out=out, base_urls=base_urls)
         )
-    view = None if seat is None else parse_seat(seat)
     source = open_records(file)
     records = select_records(source, id)
+    view = None if seat is None else parse_seat(seat, records[0].game)
     print_left_out(source)
     if html is not None:
         page: str = import_module("negolab_widgets.replay.file").replay_page(records, view)
@@ -220,7 +222,9 @@ def export(
     ],
     out: Annotated[Path | None, typer.Option(help="Folder to write to (default: where the records are).")] = None,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Transcripts of what A or B saw and said.")] = None,
+    seat: Annotated[
+        str | None, typer.Option(help="Transcripts of what one seat saw and said: A, B or its role.")
+    ] = None,
     db: Db = None,
     module: Modules = None,
     trust: Trust = False,
@@ -232,9 +236,8 @@ def export(
     import_games(source, module, trust)
     if to not in (*_STYLES, *_TABLES) and "," not in to:
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES, *_DOMAINS])}")
-    view = None if seat is None else parse_seat(seat)
-    if view is not None and to not in _STYLES:
-        raise ValueError(f"--seat {view}: tables contain both seats; choose --to {', '.join(_STYLES)}")
+    if seat is not None and to not in _STYLES:
+        raise ValueError(f"--seat {seat}: tables contain both seats; choose --to {', '.join(_STYLES)}")
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
             raise ValueError(f"{source}: of a study there are tables of all matches: choose --to csv or --to parquet")
@@ -249,7 +252,7 @@ def export(
         opened = open_records(source)
         records = select_records(opened, id)
         print_left_out(opened)
-        paths = _transcripts(records, to, folder, view)
+        paths = _transcripts(records, to, folder, None if seat is None else parse_seat(seat, records[0].game))
     for path in paths[:10]:
         print(play.escape_line(str(path)))
     if len(paths) > 10:

@@ -105,7 +105,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["replay", ".", "--browser", "--seat", "A"], "leave out --id and --seat"),
         (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
         (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
-        (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),
+        (["play", "bargaining", "--seat", "C"], "--seat must be A (seller) or B (buyer), not 'C'"),
         (["export", "nowhere", "--to", "csv", "--seat", "A"], "tables contain both seats; choose --to md, html, tex"),
         (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
@@ -113,9 +113,10 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["lab", "--dir", __file__, "--no-browser", "--port", "FREE"], "is a file, where a folder is needed"),
         (["guide", "--save"], "--save needs a page"),
         (["guide", "sweps"], "the guide has no page 'sweps': did you mean sweeps"),
-        (["serve", "--port", "99999"], "less than or equal to 65535"),
-        (["watch", "trading", "--sed", "3"], "No such option"),
-        (["batch", "trading"], "Missing option"),
+        (["serve", "--port", "99999"], "--port must be at most 65535, not '99999'"),
+        (["watch", "trading", "--sed", "3"], "--seed"),
+        (["batch", "trading"], "--a is missing: negolab batch GAME --a ... --b ... --out ... (games: agenda, "),
+        (["batch", "trading", "--n", "many"], "--n must be a whole number, not 'many'"),
     ],
 )
 def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
@@ -198,7 +199,7 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
 
 def test_a_person_is_told_that_the_rules_decided_for_it(tmp_path: Path) -> None:
     text = "abc\nstill nothing\n/quit\n"
-    ran = negolab("play", "bargaining", "--seat", "A", "--against", "boulware", "--out", str(tmp_path), text=text)
+    ran = negolab("play", "bargaining", "--seat", "Seller", "--against", "boulware", "--out", str(tmp_path), text=text)
     assert "No tries are left: the rules decide." in ran.stdout, ran.stdout
 
 

@@ -450,7 +450,7 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Pa
         (["run", "PLAN", "--retry", "lost"], "--retry takes failed, timeout, died, refused, not lost"),
         (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "begins with tcp:// or tls://"),
         (["run", "PLAN", "--out", "PLAN"], "is a file"),
-        (["run"], "Missing argument"),
+        (["run"], "PLAN.toml is missing: negolab sweep run PLAN.toml; see negolab sweep run --help"),
         (["rn"], "no such command 'rn'"),
     ],
 )
