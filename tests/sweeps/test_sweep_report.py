@@ -214,6 +214,10 @@ def test_a_report_is_read_on_a_phone_by_everybody_in_the_dark_too(
         page.goto(plain_report.as_uri())
         page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for(state="attached")
         assert fits_width(page) and accessibility_violations(page) == [] and overlapping_labels(page) == []
+        widths = page.locator(".plot").evaluate_all(
+            "all => all.map(one => [one.scrollWidth, one.parentElement.clientWidth])"
+        )
+        assert widths and all(drawn <= room for drawn, room in widths)
         ground = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         ink = page.evaluate("() => getComputedStyle(document.querySelector('.plot text')).fill")
         assert (ground, ink) == COLOURS[scheme]

@@ -49,8 +49,8 @@ from negolab_widgets.standings import render_details, render_rankings
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-WIDTH = 680
-"""Pixels of a figure."""
+WIDTH, PHONE = 680, 336
+"""Pixels of a figure, and of the same one on a phone."""
 MAX_OUTCOMES, MAX_NAMED = 8, 3
 """Outcomes that a report compares, and differences that its first paragraph names."""
 MAX_COLUMNS = 8
@@ -182,9 +182,10 @@ class Report:
 
     # What a reader sees, from top to bottom.
 
-    def body(self) -> tuple[Markup, list[Figure]]:
-        """Return the page's content, with `FIGURE` in place of each figure, and the figures."""
-        varied = {outcome: one for outcome, one in self._drawings() if one.figure is not None}
+    def body(self) -> tuple[Markup, list[tuple[Figure, Figure]]]:
+        """Return the page's content, with `FIGURE` in place of each figure, and the figures, also for a phone."""
+        drawn = [(outcome, wide, narrow) for outcome, wide, narrow in self._drawings() if wide.figure is not None]
+        varied = {outcome: one for outcome, one, _ in drawn}
         same = ", ".join(one.words for one in self.outcomes if one not in varied)
         each = [join([element("h3", of.title), FIGURE, details("Table", one.table)]) for of, one in varied.items()]
         head = element("h2", "Outcome by outcome"), element("p", f"The same in all matches: {same}." if same else "")
@@ -197,7 +198,7 @@ class Report:
             *self._faults(),
             *self._methods(),
         ]
-        return join(parts), [one.figure for one in varied.values() if one.figure is not None]
+        return join(parts), [(wide.figure, narrow.figure) for _, wide, narrow in drawn]
 
     def _ranking(self) -> Iterator[Markup]:
         """Yield the ranking of a tournament and who met whom; nothing of any other run."""
@@ -252,7 +253,7 @@ class Report:
         said = f"Means and shares with 95% intervals; each row has a scale of its own.{over}{note}"
         return join([table(["outcome", *heads], rows, "Outcomes by condition"), element("p", said, cls="soft")])
 
-    def _drawings(self) -> Iterator[tuple[Quantity, Drawing]]:
+    def _drawings(self) -> Iterator[tuple[Quantity, Drawing, Drawing]]:
         x, colour, facet = [*self.factors, None, None, None][:3]
         grid = [one for one in (x, colour) if one and one.places is not None and len(one.texts) >= MANY]
         view = HEAT if len(grid) == 2 else LINES
@@ -260,7 +261,8 @@ class Report:
             data = values(self.rows, outcome._replace(either=False), [])
             if data["value"].nunique() > 1:
                 choice = FigureChoice(outcome, view, x, colour, facet)
-                yield outcome, draw_choice(self.frame, self.frame, choice, WIDTH)
+                wide, narrow = (draw_choice(self.frame, self.frame, choice, width) for width in (WIDTH, PHONE))
+                yield outcome, wide, narrow
 
     def _codes(self) -> Iterator[Markup]:
         """Yield what was said, where somebody has coded it: codes by condition, and the payoff that goes with each."""
@@ -372,7 +374,7 @@ def report_page(path: Path) -> str:
     """
     report = Report(path)
     body, figures = report.body()
-    drawn = [draw_figure(json.loads(figure.to_json())) for figure in figures]
+    drawn = [draw_figure(*(json.loads(each.to_json()) for each in pair)) for pair in figures]
     parts = body.split(FIGURE)
     whole = "".join(str(part) + figure for part, figure in zip(parts, [*(html for html, _ in drawn), ""], strict=True))
     return make_page(report.title, whole, set().union(*(kinds for _, kinds in drawn)))
