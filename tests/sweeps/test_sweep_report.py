@@ -169,7 +169,11 @@ def test_the_differences_of_a_report_are_those_of_its_tables(plain_report: Path)
     clear = next((effect for effect in report.effects if effect.is_clear), None)
     said = report.what_moved()
     assert clear is None or report.sentence(clear) == said[0]
-    assert " ".join(said) in words(plain_report)
+    text = words(plain_report)
+    assert " ".join(said) in text
+    listed = text.partition(f"All {len(report.effects)} differences")[2]
+    assert all(report.sentence(effect) in listed for effect in report.effects)
+    assert "Definitions of the outcomes" in text and "share of the possible joint surplus that was reached" in text
 
 
 def test_a_batch_has_a_report_on_its_players_and_one_condition_is_said_to_be_one(tmp_path: Path) -> None:

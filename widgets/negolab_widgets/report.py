@@ -23,10 +23,11 @@ from negolab.analysis.columns import to_frame, unify
 from negolab.analysis.comparisons import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.match_frames import read_matches
+from negolab.analysis.measures import MEANINGS
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
-from negolab.formatting import format_significant, label
+from negolab.formatting import counted, format_significant, label
 from negolab.game import Game
 from negolab.sweeps import folder as sweeps
 from negolab.sweeps.report import draw_figure, make_page
@@ -51,8 +52,8 @@ if TYPE_CHECKING:
 
 WIDTH, PHONE = 680, 336
 """Pixels of a figure, and of the same one on a phone."""
-MAX_OUTCOMES, MAX_NAMED = 8, 3
-"""Outcomes that a report compares, and differences that its first paragraph names."""
+MAX_OUTCOMES, MAX_NAMED, MAX_LISTED = 8, 3, 200
+"""Outcomes that a report compares, and differences that its first paragraph names and that its list has."""
 MAX_COLUMNS = 8
 """Conditions side by side in the first figure."""
 MANY = 4
@@ -157,11 +158,14 @@ class Report:
         for effect in self.effects:
             best.setdefault(effect.outcome, effect)
         clear = [self.sentence(effect) for effect in best.values() if effect.is_clear][:MAX_NAMED]
-        count = f"{len(self.effects):,} differences were compared; their intervals hold together at 95%."
+        count, hidden = len(self.effects), len(self.effects) > max(len(clear), 1)
+        shown = f" The largest are named here, at most {MAX_NAMED} and one per outcome; all are listed below." * hidden
+        were = "was" if count == 1 else "were"
+        compared = f"{counted(count, 'difference')} {were} compared, with simultaneous 95% intervals.{shown}"
         if clear or not best:
-            return [*clear, count]
+            return [*clear, compared]
         none = "None of the differences is larger than chance explains. The largest of them:"
-        return [none, self.sentence(next(iter(best.values()))), count]
+        return [none, self.sentence(next(iter(best.values()))), compared]
 
     def sentence(self, effect: Effect) -> str:
         """Say how much an outcome differs between two conditions."""
@@ -251,7 +255,20 @@ class Report:
         others = [one.title for one in self.factors if one is not factor]
         over = f" Over all values of {', '.join(others)}." if others else ""
         said = f"Means and shares with 95% intervals; each row has a scale of its own.{over}{note}"
-        return join([table(["outcome", *heads], rows, "Outcomes by condition"), element("p", said, cls="soft")])
+        about = element("p", said, cls="soft")
+        return join([table(["outcome", *heads], rows, "Outcomes by condition"), about, *self._folded()])
+
+    def _folded(self) -> Iterator[Markup]:
+        """Yield the definitions of the outcomes, and all differences."""
+        bases = {one.title: one.column.removesuffix("_a").removesuffix("_b") for one in self.outcomes}
+        defined = {title: MEANINGS[base] for title, base in bases.items() if base in MEANINGS}
+        texts = [element("p", element("b", title), f": {meaning}.") for title, meaning in defined.items()]
+        if texts:
+            yield details("Definitions of the outcomes", join(texts))
+        if len(self.effects) > 1:
+            listed = [element("p", self.sentence(effect)) for effect in self.effects[:MAX_LISTED]]
+            more = f", the first {MAX_LISTED}" if len(self.effects) > MAX_LISTED else ""
+            yield details(f"All {len(self.effects):,} differences{more}", join(listed))
 
     def _drawings(self) -> Iterator[tuple[Quantity, Drawing, Drawing]]:
         x, colour, facet = [*self.factors, None, None, None][:3]

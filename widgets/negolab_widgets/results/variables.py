@@ -131,7 +131,7 @@ _OUTCOME_WORDS = {
     "loss_delay": "lost by delay",
     "irrational_deals": "deals worse than none",
     "irrational_offers": "proposals worse than no deal",
-    "first_offer_share": "first offer on the zone",
+    "first_offer_share": "first offer's share of the zone",
     "concession": "concession per proposal",
     "format_faults": "unreadable replies",
     "rule_faults": "replies against the rules",
