@@ -57,7 +57,11 @@ def test_games_explains_each_preset_and_parameter_of_a_game() -> None:
         for preset, note in notes.items():
             assert f"  {preset}: {note}\n" in shown
         for parameter, value in catalog.parameters(game).items():
-            assert f"\n  {parameter} = {value!r}: " in shown
+            assert f" {parameter} = {value!r}" in shown
+        told = [
+            line.partition(": ")[2] for line in negolab("games", name).stdout.partition("\nplayers")[2].splitlines()
+        ]
+        assert len(set(filter(None, told))) == len(list(filter(None, told))), "no two players are described alike"
 
 
 def test_games_shows_three_presets_and_the_main_parameters_of_a_game() -> None:
@@ -309,7 +313,7 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     assert "[" in ran.stdout and "n = 30" in ran.stdout
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
     other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
-    assert "has another run" in other.stderr
+    assert "has another run, which differs in a (greedy-honest then, chat now), b (random-legal then, " in other.stderr
 
 
 def _remove(folder: Path) -> None:
