@@ -156,7 +156,7 @@ def import_games(path: Path, modules: list[str] | None, trust: bool) -> list[str
         if source.reference not in (*imported, *loaded) and (now := user_code.current(source)) is not None:
             why = f"{path} has games of {source.reference}, whose code you have not run here"
             if now.sha256 != source.sha256:
-                why = f"{user_code.describe_change(source, now)} has changed since games of {path} were played"
+                why = f"{user_code.describe_change(source, now)} has changed since matches of {path} were played"
                 if trust or user_code.is_trusted(now):
                     print(f"negolab: {why}", file=sys.stderr)
             ask_to_trust(now, why, trust)

@@ -225,9 +225,9 @@ def cut_short(n: int, usable: int = 0) -> list[Record]:
 def test_a_summary_says_first_that_a_model_made_no_move_and_gives_it_no_payoff() -> None:
     lines = summary.tally_lines(summary.tally_records(cut_short(12)), "cents")
     assert lines[1] == "llm:short: 12 of 12 moves were not the model's: answers cut at 1,000 tokens"
-    assert "decided 12 of 12 games" in lines[2]
+    assert "decided 12 of 12 matches" in lines[2]
     (own,) = [line for line in lines if line.startswith("llm:short ")]
-    assert "no payoff of its own" in own and not any(character.isdigit() for character in own)
+    assert "no payoff: a rule made" in own and not any(character.isdigit() for character in own)
     agreed = next(at for at, line in enumerate(lines) if line.startswith("agreed"))
     assert lines[agreed + 1].split() == ["no", "fallback", "n", "=", "0"]
 

@@ -289,8 +289,8 @@ BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--s
 @pytest.mark.parametrize(
     ("players", "more", "told"),
     [
-        (("linear", "boulware"), ("--swap",), "only 2 of the 8 games are distinct"),
-        (("linear", "boulware"), (), "only 1 of the 8 games is distinct"),
+        (("linear", "boulware"), ("--swap",), "only 2 of the 8 matches are distinct"),
+        (("linear", "boulware"), (), "only 1 of the 8 matches is distinct"),
         (("linear", "random-legal"), (), ""),
         (("linear", "boulware"), ("--preset", "asymmetric"), ""),
     ],
@@ -309,7 +309,7 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     for n in ("20", "30"):
         ran = negolab(*BATCH, "--n", n, "--out", str(tmp_path))
         assert ran.returncode == 0, ran.stderr
-    assert "30 games" in ran.stdout
+    assert "30 matches" in ran.stdout
     assert "[" in ran.stdout and "n = 30" in ran.stdout
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
     other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))

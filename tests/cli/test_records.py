@@ -88,9 +88,9 @@ def test_a_game_that_has_changed_is_said_and_goes_on_only_with_trust(own_game: P
     assert negolab(*batch, "--n", "4").returncode == 0
     own_game.write_text(own_game.read_text() + "# changed\n")
     ran = negolab(*batch, "--n", "8")
-    assert ran.returncode == 2 and "mygame.py has changed since games of" in ran.stderr and "--trust" in ran.stderr
+    assert ran.returncode == 2 and "mygame.py has changed since matches of" in ran.stderr and "--trust" in ran.stderr
     looked = negolab("check", str(tmp_path / "run"))
-    assert looked.returncode == 2 and "mygame.py has changed since games of" in looked.stderr
+    assert looked.returncode == 2 and "mygame.py has changed since matches of" in looked.stderr
     assert negolab(*batch, "--n", "8", "--trust").returncode == 0
     assert "8 records, all replay" in negolab("check", str(tmp_path / "run")).stdout
 

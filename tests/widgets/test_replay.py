@@ -109,7 +109,8 @@ def test_another_viewpoint_takes_the_others_numbers_off_the_page() -> None:
     replay = Replay(match.record())
     gain = r"\b(6173|61\.73|572|5\.72)\b"  # of the buyer at the price of 56.01
     assert re.search(gain, replay._cockpit.plane) and re.search(gain, replay._cockpit.moves)
-    choose(replay, "Seen by", "seat A alone")
+    assert [words for _, words, _ in replay._viewpoint.options[1:]] == ["the seller alone", "the buyer alone"]
+    choose(replay, "Seen by", "A")
     assert replay._cockpit.plane == replay._cockpit.strip == ""
     for at in range(1, replay._cockpit.count + 1):
         replay._cockpit.step = at
@@ -303,7 +304,7 @@ def test_the_latest_finished_match_is_shown_at_once_and_the_list_is_folded() -> 
 def test_the_seats_views_and_what_if_are_folded_until_they_are_asked_for() -> None:
     replay = Replay(golden("bargaining"))
     assert not replay._views.is_open and not replay._what_if.is_open
-    choose(replay, "Seen by", "seat A alone")
+    choose(replay, "Seen by", "A")
     assert replay._views.is_open, "a seat's own view is what is looked at then"
     assert not visible(replay._what_if.widget)
 
@@ -440,11 +441,11 @@ def test_the_eyes_and_the_moment_stay_when_the_other_changes() -> None:
     replay = Replay(records)
     replay._cockpit.step = 6
     seen = replay._cockpit.current.seen["A"]
-    choose(replay, "Seen by", "seat A alone")
+    choose(replay, "Seen by", "A")
     assert replay._cockpit.current.seen["A"] == seen
     assert "would bring" not in drawn(replay)
     replay._record_list.choose(1)
-    assert replay._viewpoint.value == "seat A alone"
+    assert replay._viewpoint.value == "A"
     assert set(replay._cockpit.current.seen) == {"A"}
 
 
@@ -495,7 +496,7 @@ def test_the_transcript_is_there_to_be_saved(style: str) -> None:
 
 def test_a_seats_transcript_is_that_of_its_view() -> None:
     replay = Replay(golden("balloon"))
-    choose(replay, "Seen by", "seat A alone")
+    choose(replay, "Seen by", "A")
     press(replay, "Write the transcript")
     data = replay._link.value.split("base64,")[1].split('"')[0]
     secrets = json.dumps(golden("balloon").events[0].state["private"]["B"]["importance"])  # type: ignore[union-attr]

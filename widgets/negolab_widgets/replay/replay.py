@@ -21,6 +21,7 @@ from negolab.store import Store
 from negolab.verification import replay_differences
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
+from negolab_widgets.fields import Choice
 from negolab_widgets.page import OUT, SOURCE, Page, import_modules
 from negolab_widgets.replay.branching import Branching
 from negolab_widgets.replay.cards import render_record
@@ -31,9 +32,10 @@ from negolab_widgets.replay.record_list import RecordList, copy_button, short_id
 from negolab_widgets.replay.steps import Step, format_pay, format_stake, record_steps, subject, view_steps
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import Collapsible, column, row, set_visible, warning
-from negolab_widgets.tables.seats import SeatTables
+from negolab_widgets.tables.seats import SeatTables, role_name
 
-VIEWPOINTS: dict[str, Seat | None] = {"the experimenter": None, "seat A alone": "A", "seat B alone": "B"}
+EVERYTHING = "the experimenter"
+"""The viewpoint from which all is seen; the others are the seats."""
 SUFFIXES = {"latex": "tex", "html": "html", "markdown": "md", "clembench": "tex"}
 
 
@@ -65,7 +67,7 @@ class Replay(Page):
         atexit.register(self._guard, self._close)
         self._head, self._troubles = html.StableHTML(), w.HTML()
         self._record_list = RecordList(self._open_listed, self._guard, lambda: self._shield.focus())
-        self._viewpoint = w.Dropdown(description="Seen by", options=list(VIEWPOINTS))
+        self._viewpoint = Choice(description="Seen by", options=[(EVERYTHING, EVERYTHING, "")], value=EVERYTHING)
         self._viewpoint.observe(lambda _: self._guard(self._draw), "value")
         self._controls = row(self._viewpoint, self._record_list.controls)
         self._controls.add_class("nl-replay-controls")
@@ -167,13 +169,20 @@ class Replay(Page):
         set_visible(self._match, True)
         self._draw_for_seat(view, None)
 
+    @property
+    def _viewed(self) -> Seat | None:
+        """The seat whose view is shown; None: everything is."""
+        return next((seat for seat in SEATS if seat == self._viewpoint.value), None)
+
     def _draw(self, told: list[Step] | None = None, first: int = 1) -> None:
         """Show the match as the experimenter or as one seat: a new one at step number `first`, else at the moment that
         is shown already."""
         record = self._record
         if record is None:
             return
-        seat = VIEWPOINTS[self._viewpoint.value]
+        seats = ((seat, f"{role_name(record.game, seat)} alone", "") for seat in SEATS)
+        self._viewpoint.options = [(EVERYTHING, EVERYTHING, ""), *seats]
+        seat = self._viewed
         styles = transcript.styles(record.header.game)
         if list(self._style.options) != styles:
             self._style.options = styles
@@ -219,7 +228,7 @@ class Replay(Page):
         """Keep a branch, and its parent if it is not there yet; return where they are."""
         if parent is self._record:
             self._branches[f"branch {len(self._branches)}, {short_id(branch.id)}"] = branch
-            if VIEWPOINTS[self._viewpoint.value] is None:
+            if self._viewed is None:
                 self._comparison.set_branches(self._branches)
         self._unsaved.append((parent, branch))
         try:
@@ -247,7 +256,7 @@ class Replay(Page):
     def _export(self) -> None:
         source: Record | SeatRecord | None = self._view
         if self._record is not None:
-            seat = VIEWPOINTS[self._viewpoint.value]
+            seat = self._viewed
             source = self._record if seat is None else self._record.seen_by(seat)
         if source is None:
             return
