@@ -318,11 +318,12 @@ def render_record_head(record: Record) -> html.Markup:
         )
         for seat, pay in record.payoffs.items()
     )
-    name = html.element("span", f"record {short_id(header.id)} ", copy_button(header.id), title=header.id, cls="nl-id")
+    named = f"{deal}, record {short_id(header.id)} "
+    name = html.element("span", named, copy_button(header.id), title=header.id, cls="nl-id nl-soft")
     end = html.element("b", format_end(record.end))
     models = header.notes.get("models", {}).items()
     settings = (html.element("span", f"{subject(game, seat)}: {format_model(note)}") for seat, note in models)
-    return _render_head(f"{title}{preset}", *paid, *settings, end, deal, name)
+    return _render_head(f"{title}{preset}", *paid, *settings, end, name)
 
 
 def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:
