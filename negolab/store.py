@@ -55,7 +55,7 @@ def read(path: str | Path) -> list[Record]:
 def iter_records(path: str | Path) -> Iterator[Record]:
     """Iterate over the records that `read` returns, without holding all of them in memory."""
     if path == "":
-        raise ValueError("records are read from a file or a folder; the name is empty")
+        raise ValueError("the name of the file or folder of records is empty")
     for file in record_files(Path(path)):
         yield from (record for _, record in iter_lines(file, parse_record))
 

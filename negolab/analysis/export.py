@@ -406,12 +406,12 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
     r, empty = reads.get(to, ("arrow::read_parquet", ""))
     columns = ", ".join(f'"{name}"' for name in key)
     using = ", ".join(key)
-    return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv,
-and what is the same in all matches (the game's parameters) in settings.json. seats has a row per match and seat.
+    return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; dictionary.csv explains their columns,
+and settings.json has what is the same in all matches (the game's parameters). seats has a row per match and seat.
 Rows of one match have the same {" and ".join(key)} in all of them; empty fields are unknown or do not apply.
 The lines below join matches with their measures, and average the efficiency of the matches of each end.
-For an interval, take the matches with the same draw together: they are not independent.
-Where somebody wrote "None", "NA" or "null", these lines read the word and not an empty field.
+For an interval, cluster the matches by draw: those on the same draw are not independent.
+If somebody wrote "None", "NA" or "null", these lines keep the word.
 
 pandas
     import pandas as pd

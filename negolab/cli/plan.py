@@ -60,7 +60,7 @@ def plan(
         matches = round(plan.draws * each * count)
         numbers = f"{power:5.0%}  {count:7}  {plan.draws:8,}  {plan.draws_upper:16,}  {matches:8,}"
         print(numbers + _cost_text(rows, matches))
-    print("A pilot this small may mislead: with 80% confidence the draws to be safe suffice.")
+    print("A small pilot may mislead: the draws to be safe suffice with 80% confidence.")
     if repeats == 1:
         print("The pilot plays each draw once, so it cannot estimate the effect of repeats.")
 

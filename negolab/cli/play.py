@@ -281,7 +281,7 @@ def play_(
     opponent = seat_players(match, people={mine}, factories={player.name: player})[away]
     treat_signals_as_interrupt()
     with _record_writer(out) as save:
-        print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")
+        print("Type one message per line (\\n for a line break), or /quit to stop.")
         try:
             _play_in_terminal(match, mine, opponent)
         except (EOFError, KeyboardInterrupt):

@@ -170,7 +170,7 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         print(play.escape_line(f"{counted(count, 'record')}: {cause}; first: {first}"))
     if others := _other_values(run) if source.kind == "sweep" else []:
         more = f"; and {len(others) - 3:,} more" if len(others) > 3 else ""
-        raise ValueError(f"cells that ran with other values than the plan's: {'; '.join(others[:3])}{more}")
+        raise ValueError(f"cells that ran with values other than the plan's: {'; '.join(others[:3])}{more}")
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {counted(n, 'record')}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
@@ -240,7 +240,7 @@ def export(
         raise ValueError(f"--seat {seat}: tables contain both seats; choose --to {', '.join(_STYLES)}")
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
-            raise ValueError(f"{source}: of a study there are tables of all matches: choose --to csv or --to parquet")
+            raise ValueError(f"{source}: a study exports tables of all its matches: choose --to csv or --to parquet")
         study.export(source, db, out, to)
         return
     folder = out or (source if source.is_dir() else source.parent)
@@ -279,7 +279,7 @@ def _domain(scenario: str, to: str, folder: Path) -> None:
         atomic_write(folder / name, text.encode())
         print(escape_line(str(folder / name)))
     print(
-        "not carried: turns, roles, briefs, talk, who opens, what is shown, how offers are answered, walking away, "
+        "not included: turns, roles, briefs, talk, who opens, what is shown, how offers are answered, walking away, "
         "source"
     )
 

@@ -200,7 +200,7 @@ def test_a_cut_answer_is_told_with_its_limit() -> None:
     cut = Invalid(("cut",), "Too long.")
     notes = {"models": {"A": {"parameters": {"max_tokens": 1000}}, "B": {"parameters": {}}}}
     assert str(cause_of(cut, notes, "A")) == "answers cut at 1,000 tokens"
-    assert str(cause_of(cut, notes, "B")) == str(cause_of(cut, {}, "A")) == "answers cut at the limit of tokens"
+    assert str(cause_of(cut, notes, "B")) == str(cause_of(cut, {}, "A")) == "answers cut at the token limit"
     assert list_causes({Cause("format", "empty"): 2, Cause("time", "late"): 3}) == "3 late replies, 2 empty answers"
 
 

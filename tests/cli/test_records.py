@@ -268,7 +268,7 @@ def test_published_files_that_say_something_else_are_found_out(
         records.check(results)
     (line,) = capsys.readouterr().out.splitlines()
     assert line.startswith(
-        "2 records: Main Score is not what the dialogue comes to; first: record en_complexity_easy-0-"
+        "2 records: Main Score does not follow from the dialogue; first: record en_complexity_easy-0-"
     )
     assert f"linear-t1.0/hot_air_balloon/{EXPERIMENT}/instance_00000: reply" in line
 

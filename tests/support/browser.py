@@ -304,7 +304,7 @@ def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None
     page.wait_for_timeout(1000)
     before()
     for number in (1, 2):
-        page.get_by_label("Seat B is played on by").select_option(index=number + 1)
+        page.get_by_label("Seat B continues with").select_option(index=number + 1)
         page.get_by_role("button", name="Branch from this step").click()
         page.get_by_label("Right").locator("option", has_text=f"branch {number},").wait_for(state="attached")
     page.wait_for_timeout(1000)

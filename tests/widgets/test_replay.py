@@ -340,7 +340,7 @@ def test_a_person_can_play_a_branch_on(tmp_path: Path, monkeypatch: pytest.Monke
     record = golden("bargaining")
     replay = Replay(record, out=tmp_path)
     replay._cockpit.step = next(i for i, s in enumerate(record_steps(record), 1) if s.seat == "A")
-    choose(replay, "Seat B is played on by", "you, at the table")
+    choose(replay, "Seat B continues with", "you, at the table")
     press(replay, "Branch from this step")
     (seat,) = [part for part in below(replay) if isinstance(part, HumanSeat)]
     seat._on_reply("accept")
@@ -352,7 +352,7 @@ def start_own_branch(replay: Replay, seat: str = "B") -> None:
     record = replay._record
     assert record is not None
     replay._cockpit.step = next(i for i, s in enumerate(record_steps(record), 1) if s.seat == "A")
-    choose(replay, f"Seat {seat} is played on by", "you, at the table")
+    choose(replay, f"Seat {seat} continues with", "you, at the table")
     press(replay, "Branch from this step")
 
 
@@ -452,7 +452,7 @@ def test_the_eyes_and_the_moment_stay_when_the_other_changes() -> None:
 def test_both_seats_cannot_be_one_persons(tmp_path: Path) -> None:
     replay = Replay(golden("bargaining"), out=tmp_path)
     for seat in SEATS:
-        choose(replay, f"Seat {seat} is played on by", "you, at the table")
+        choose(replay, f"Seat {seat} continues with", "you, at the table")
     press(replay, "Branch from this step")
     assert "One seat can be yours" in drawn(replay)
     assert not list(tmp_path.iterdir())

@@ -57,7 +57,7 @@ export default {
       }) : [];
       return { code, row, button, shown, points };
     });
-    const save = make(foot, "button", "nl-coder-save", "Keep and go on (Enter)");
+    const save = make(foot, "button", "nl-coder-save", "Keep and continue (Enter)");
     const undo = make(foot, "button", "nl-coder-undo", "Undo (Backspace)");
     for (const button of [save, undo]) button.type = "button";
 

@@ -254,7 +254,7 @@ class Report:
         note = f" The first {MAX_COLUMNS} of {len(factor.texts)} values." if factor and more > 0 else ""
         others = [one.title for one in self.factors if one is not factor]
         over = f" Over all values of {', '.join(others)}." if others else ""
-        said = f"Means and shares with 95% intervals; each row has a scale of its own.{over}{note}"
+        said = f"Means and shares with 95% intervals; each row has its own scale.{over}{note}"
         about = element("p", said, cls="soft")
         return join([table(["outcome", *heads], rows, "Outcomes by condition"), about, *self._folded()])
 

@@ -39,7 +39,7 @@ class Branching:
         self._at = 0
         self._leave: Callable[[], None] = lambda: None
         self._where = w.HTML()
-        self._seats = {seat: w.Dropdown(description=f"Seat {seat} is played on by") for seat in SEATS}
+        self._seats = {seat: w.Dropdown(description=f"Seat {seat} continues with") for seat in SEATS}
         self._branch_button = w.Button(description="Branch from this step")
         self._branch_button.add_class("nl-primary")
         self._local, self._continuation = LocalContinuation(), open_continuation()

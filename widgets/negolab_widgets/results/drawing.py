@@ -43,7 +43,7 @@ MAX_ROWS = 200
 """Rows of the table that are shown; the file has all."""
 MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
 """Values of a factor that are drawn on each side."""
-_HEADS = {"mean": "mean", "low": "from", "high": "to", BASIS: "rests on"}
+_HEADS = {"mean": "mean", "low": "from", "high": "to", BASIS: "based on"}
 _BESIDE = dict(zip(WITHOUT_FALLBACK, ("mean, no fallback", "n, no fallback"), strict=True))
 _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper quartile"}
 
@@ -155,7 +155,7 @@ def _caption(
     copies = _copies_text(len(data) - len(drop_copies(data)))
     how = "Clopper and Pearson's" if choice.outcome.yes_no else "Student's t"
     draws = data["draw"].nunique()
-    interval = f" Intervals: 95%, {how}; games on one draw of chance are taken together ({draws:,} in all)."
+    interval = f" Intervals: 95%, {how}; clustered by draw of chance ({draws:,} draws)."
     if (found["draws"] == 0).all():
         interval = " Nothing is drawn, by the game or the players: the means are known exactly."
     elif found["low"].isna().all():
@@ -183,7 +183,7 @@ def _fallback_text(data: pd.DataFrame, things: str) -> str:
         return ""
     return (
         f"In {count:,} of these {len(data):,} {things} a rule made moves in place of a player whose replies could not "
-        "be used (fallbacks). The figure is of all; the table has the means without them beside."
+        "be used (fallbacks). The figure includes all; the table also shows the means without them."
     )
 
 
@@ -208,7 +208,7 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
     more = f" The first {MAX_ROWS} of {len(numbers):,} rows; the file has all." if len(numbers) > MAX_ROWS else ""
     interval = "; from and to are the 95% interval of the mean" if known else ""
     note = element("p", f"{choice.outcome.title}{interval}.{more}")
-    return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
+    return panel("Values in the figure", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
 
 def _format_cell(name: str, value: object, outcome: Quantity) -> str:
