@@ -244,4 +244,4 @@ def _stop_if_endless(session: MatchSession) -> None:
     """Stop a branch after `MOST` replies."""
     match = session.match
     if match.ended is None and sum(isinstance(event, Replied) for event in match.events) >= MOST:
-        session.stop(f"the branch had no end after {MOST} replies")
+        session.stop(f"the branch had not ended after {MOST} replies")

@@ -177,7 +177,7 @@ def test_a_game_without_stakes_terms_or_words_has_no_plane_and_says_what_was_sai
     for name in ("stakes", "terms", "describe"):
         monkeypatch.setattr(type(record.game), name, getattr(Game, name))
     replay = Replay(record)
-    assert replay._cockpit.plane == replay._cockpit.strip == "" and "would bring" not in drawn(replay)
+    assert replay._cockpit.plane == replay._cockpit.strip == "" and "would pay" not in drawn(replay)
     assert replay._cockpit.steps[1].words == "Seller says “65.00”" and "no deal" not in drawn(replay)
 
 
@@ -372,7 +372,7 @@ def test_a_branch_that_cannot_be_written_is_said_and_written_with_the_next(tmp_p
     replay = Replay(golden("trading"), out=tmp_path / "out")
     replay._cockpit.step = 3
     press(replay, "Branch from this step")
-    assert "not kept yet" in drawn(replay)
+    assert "not saved yet" in drawn(replay)
     assert replay._comparison.widget.layout.display is None, "it is there to be looked at"
     (tmp_path / "out").unlink()
     press(replay, "Branch from this step")
@@ -393,9 +393,9 @@ def test_a_record_that_says_something_else_than_its_replies_is_called_so() -> No
     record = golden("bargaining")
     forged = msgspec.structs.replace(record.events[-1], payoffs={"A": 999999, "B": -5})
     replay = Replay(Record(record.header, (*record.events[:-1], forged)))
-    assert "not what the rules make of its replies" in drawn(replay)
+    assert "differs from a replay of its replies" in drawn(replay)
     replay._cockpit.step = 3
-    assert "not what the rules make of its replies" in drawn(replay)
+    assert "differs from a replay of its replies" in drawn(replay)
 
 
 def test_a_record_that_cannot_be_replayed_leaves_nothing_of_another_on_the_page() -> None:
@@ -443,7 +443,7 @@ def test_the_eyes_and_the_moment_stay_when_the_other_changes() -> None:
     seen = replay._cockpit.current.seen["A"]
     choose(replay, "Seen by", "A")
     assert replay._cockpit.current.seen["A"] == seen
-    assert "would bring" not in drawn(replay)
+    assert "would pay" not in drawn(replay)
     replay._record_list.choose(1)
     assert replay._viewpoint.value == "A"
     assert set(replay._cockpit.current.seen) == {"A"}

@@ -105,7 +105,7 @@ def render_progress(now: Progress, folder: str) -> Markup:
         limit = "" if now.usd_limit is None else f" of ${now.usd_limit:.2f}"
         facts.append(("cost", f"${now.usd:.4f}{limit}"))
     elif now.calls is not None:
-        facts.append(("cost", "unknown: not every price is"))
+        facts.append(("cost", "unknown: some prices are missing"))
     if now.new:
         facts.append(("pace", f"{format_significant(now.rate)} matches a second{_left(now)}"))
     facts.append(("folder", folder))

@@ -220,7 +220,7 @@ class Report:
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
         said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} draws of chance"]
         said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
-        said += [f"{copies:,} copies, which add nothing (the same draw, players without chance)"] * bool(copies)
+        said += [f"{copies:,} copies, which add no information (same draw, deterministic players)"] * bool(copies)
         said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)
         return "; ".join(said) + "."
 
@@ -306,7 +306,7 @@ class Report:
         frame = self.frame
         unread = pd.DataFrame({"cell": self.run.faults.keys(), "why": self.run.faults.values()})
         found = {
-            "Cells that are not done": self.run.broken,
+            "Unfinished cells": self.run.broken,
             "Finished cells that could not be read": unread,
             "Matches without a regular result": without_result(frame) if len(frame) else frame,
             "Moves that a rule made in place of a player": fallbacks_by_player(frame) if len(frame) else frame,
@@ -348,7 +348,7 @@ def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
 
 
 _CODED = (
-    "Share of the coded units to which a code fits, or its mean on a scale, with 95% intervals by draw. Nobody was "
+    "Share of the coded units that a code fits, or its mean on a scale, with 95% intervals by draw. Nobody was "
     "assigned what to say: what goes with a code is an association, not its effect."
 )
 

@@ -39,8 +39,8 @@ REPLICATIONS = "Replications"
 LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
 MAX_SUMMARY = 40
 """Characters of the words that say what a player does, where its docstring begins with them."""
-SEED_FAULT = "The seed is a whole number of up to 18 digits, or nothing."
-LEAVE_QUESTION = "Leave? The match is stopped, and what was played is kept as a record."
+SEED_FAULT = "The seed must be a whole number of up to 18 digits, or empty."
+LEAVE_QUESTION = "Leave? The match stops, and its record is saved."
 
 
 class Lobby(Page):
@@ -93,7 +93,7 @@ class Lobby(Page):
         self._game = Cards(description="Game", options=_cards(names), value=names[0])
         lists = ("Preset", "Opponent", "Your seat")
         self._preset, self._opponent, self._seat = (Choice(description=each) for each in lists)
-        self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
+        self._seed = w.Text(description="Seed of the deal", placeholder="random if empty")
         self._seed_fault = w.HTML()
         self._start_button = self._guard.button("Start the match", self._start_match, cls="nl-primary")
         self._leave_button = AskFirst(LEAVE_MATCH, LEAVE_QUESTION, "Leave", "Stay", lambda: self._guard(self._leave))
@@ -298,7 +298,7 @@ def _render_sides(game: AnyGame, seat: Seat, does: str) -> html.Markup:
         html.element("span", f"{name[:1].upper()}{name[1:]}", cls=f"nl-person nl-person-{at.lower()}")
         for name, at in zip(names, (seat, away), strict=True)
     )
-    kept = html.element("p", "The match is kept, and you can replay it.")
+    kept = html.element("p", "The match is saved, and you can replay it.")
     return html.join([html.element("p", you), html.element("p", they, f" {does[:1].lower()}{does[1:]}."), kept])
 
 

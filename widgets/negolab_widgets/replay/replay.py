@@ -126,7 +126,7 @@ class Replay(Page):
         found = list_source(source) if isinstance(source, Path | str) else Listing(_list_records(source))
         records = found.records
         if found.troubles:
-            self._troubles.value = warning("Not everything could be read as it is. " + " ".join(found.troubles[:5]))
+            self._troubles.value = warning("Some records could not be read as stored. " + " ".join(found.troubles[:5]))
         self._record_list.set_records(records)
         for part in (self._record_list.controls, self._controls):
             set_visible(part, len(records) > 1)
@@ -199,7 +199,7 @@ class Replay(Page):
             self._draw_for_seat(record.seen_by(seat), before)
 
     def _draw_for_experimenter(self, record: Record, steps: list[Step], before: Step | None, first: int) -> None:
-        fault = f"This record is not what the rules make of its replies: {self._faults[0]}" if self._faults else ""
+        fault = f"This record differs from a replay of its replies: {self._faults[0]}" if self._faults else ""
         self._head.value = html.join([render_record_head(record), warning(fault) if fault else ""])
         drawn = course(record, steps), surroundings(record)
         has_plane = bool(drawn[0].points)
@@ -234,7 +234,9 @@ class Replay(Page):
         try:
             self._write_unsaved()
         except (ValueError, OSError) as error:
-            return f"The branch is not kept yet: {error}. It is tried again with the next one and when the page closes."
+            return (
+                f"The branch is not saved yet: {error}. Saving is retried with the next one and when the page closes."
+            )
         return f"Kept as record {short_id(branch.id)} in {self._out}."
 
     def _write_unsaved(self) -> None:
@@ -340,5 +342,5 @@ def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Ma
     ]
     thing, by = ("round", []) if around.rounds else ("proposal", ["by"])
     head = (thing, "at", *by, *map(around.axis_title, SEATS))
-    name = "What was paid after each round" if around.rounds else "What each proposal would bring"
+    name = "What was paid after each round" if around.rounds else "What each proposal would pay"
     return html.details(name, html.table(head, rows, name, cls="nl-long"))

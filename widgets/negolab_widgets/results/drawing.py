@@ -82,9 +82,9 @@ def draw_choice(
         group: Draw the matches of this group one by one.
     """
     if choice is None:
-        return _without_figure("These matches have no number and no yes or no that could be shown.")
+        return _without_figure("These matches have no values that can be drawn.")
     if rows.empty:
-        return _without_figure(f"No match is left: the choice of matches leaves out all {len(frame):,}.")
+        return _without_figure(f"No match is left: the filters exclude all {len(frame):,}.")
     outcome = choice.outcome
     if outcome.either:
         grouping = group.values if group else [factor.column for factor in choice.by]
@@ -96,7 +96,7 @@ def draw_choice(
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
     if outcome.yes_no and choice.view in (BOXES, VIOLINS):
-        return _without_figure(f"Of yes and no ({outcome.words}) there is no distribution to see: choose {LINES}.")
+        return _without_figure(f"A yes-or-no outcome ({outcome.words}) has no distribution: choose {LINES}.")
     data, cut = _limit_values(data, choice)
     found = summary(data, outcome, choice.by)
     figure = _figure(data, found, choice, width)
@@ -134,7 +134,7 @@ def _limit_values(data: pd.DataFrame, choice: FigureChoice) -> tuple[pd.DataFram
         there = sorted(data[factor.key].unique())
         if len(there) > most[side]:
             data = data[data[factor.key].isin(there[: most[side]])]
-            said.append(f"Of {factor.title} the first {most[side]} of {len(there)} values are drawn.")
+            said.append(f"Only the first {most[side]} of {len(there)} values of {factor.title} are drawn.")
     return data, said
 
 
@@ -157,9 +157,9 @@ def _caption(
     draws = data["draw"].nunique()
     interval = f" Intervals: 95%, {how}; clustered by draw of chance ({draws:,} draws)."
     if (found["draws"] == 0).all():
-        interval = " Nothing is drawn, by the game or the players: the means are known exactly."
+        interval = " Nothing is random in the game or its players: the means are exact."
     elif found["low"].isna().all():
-        interval = " No intervals: each group is on one draw of chance, or the same on all."
+        interval = " No intervals: each group has one draw of chance, or the same value on all."
     press = " Press a mark, or its row in the table, to see its matches."
     text = f"{count}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)

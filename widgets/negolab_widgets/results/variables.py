@@ -138,7 +138,7 @@ _OUTCOME_WORDS = {
     "time_faults": "late replies",
     "rejected": "rejected replies",
     "fallbacks": "moves by a rule",
-    "decided_by_fallback": "decided by a move of a rule",
+    "decided_by_fallback": "decided by a rule's move",
 }
 _PARTS = {"efficiency", "surplus_share", "first_offer_share", "truth", "stubbornness", "pareto_proposals"}
 _PARTS |= {
