@@ -74,10 +74,10 @@ def grid_columns(grid: Mapping[str, Mapping[str, Any]]) -> list[str]:
 def counted(number: int, noun: str) -> str:
     """Write a number of things with their noun.
 
-    >>> counted(1, "game"), counted(1200, "game")
-    ('1 game', '1,200 games')
+    >>> counted(1, "game"), counted(1200, "match")
+    ('1 game', '1,200 matches')
     """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 'es' if noun.endswith('ch') else 's'}"
 
 
 DISPLAY_UNITS: Mapping[str, tuple[str, int]] = {"cents": ("dollars", 100)}

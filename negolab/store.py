@@ -55,7 +55,7 @@ def read(path: str | Path) -> list[Record]:
 def iter_records(path: str | Path) -> Iterator[Record]:
     """Iterate over the records that `read` returns, without holding all of them in memory."""
     if path == "":
-        raise ValueError("records are read from a file or a folder; the name is empty")
+        raise ValueError("the name of the file or folder of records is empty")
     for file in record_files(Path(path)):
         yield from (record for _, record in iter_lines(file, parse_record))
 
@@ -103,7 +103,7 @@ def _import_games(folder: Path) -> None:
         catalog.game_module(now.pinned)
         if now.sha256 != source.sha256:
             changed = user_code.describe_change(source, now)
-            warnings.warn(f"{changed} has changed since games of {folder} were played", stacklevel=4)
+            warnings.warn(f"{changed} has changed since matches of {folder} were played", stacklevel=4)
 
 
 Parsed = TypeVar("Parsed")
@@ -284,12 +284,12 @@ class Store:
                 )
             if not changed and (files := manifest.changed_code(old, new)):
                 raise ValueError(
-                    f"{' and '.join(files)} has changed since games of {self.folder} were played: choose another "
+                    f"{' and '.join(files)} has changed since matches of {self.folder} were played: choose another "
                     "folder, or continue with the new version with --trust"
                 )
             new["plan"]["n"] = max(new["plan"]["n"], old["plan"].get("n", 0))
         elif self.file.stat().st_size:
-            raise ValueError(f"{self.folder} has games without a manifest: choose another folder")
+            raise ValueError(f"{self.folder} has matches without a manifest: choose another folder")
         manifest.write(self.folder, new)
 
     def note_game(self, game: AnyGame, *, changed: bool = False) -> None:
@@ -309,7 +309,7 @@ class Store:
         known = user_code.read(self.folder)
         if not changed and known.get(name, source) != source:
             raise ValueError(
-                f"{user_code.describe_change(known[name], source)} has changed since games of {self.folder} were "
+                f"{user_code.describe_change(known[name], source)} has changed since matches of {self.folder} were "
                 "played: choose another folder, or continue with the new version with --trust"
             )
         if known.get(name) != source:

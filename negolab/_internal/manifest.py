@@ -29,19 +29,27 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
-    """Describe what makes `new` a different run from `old`: parts of the plan except the number of games, or facts
-    about a player such as the text of its prompt."""
+    """Describe what makes `new` a different run from `old`, with both values: parts of the plan except the number of
+    games, or facts about a player such as the text of its prompt."""
     names = {**old["plan"], **new["plan"]}
     plan = [name for name in names if name != "n" and new["plan"].get(name) != old["plan"].get(name)]
-    return plan or list(_player_differences(old["players"], new["players"]))
+    changed = [_changes({name: old["plan"].get(name)}, {name: new["plan"].get(name)}) or [name] for name in plan]
+    return [text for texts in changed for text in texts] or list(_player_differences(old["players"], new["players"]))
 
 
 def _player_differences(old: dict[str, Any], new: dict[str, Any]) -> Iterator[str]:
     for player, facts in new.items():
-        then, now = _flatten(old.get(player) or {}), _flatten(facts)
-        for name in {**then, **now}:
-            if then.get(name) != now.get(name):
-                yield f"{name} of {player} ({_shorten(then.get(name))} then, {_shorten(now.get(name))} now)"
+        yield from _changes(old.get(player) or {}, facts, f" of {player}")
+
+
+def _changes(old: dict[str, Any], new: dict[str, Any], whose: str = "") -> list[str]:
+    """Name the facts that differ, with their values then and now."""
+    then, now = _flatten(old), _flatten(new)
+    return [
+        f"{name}{whose} ({_shorten(then.get(name))} then, {_shorten(now.get(name))} now)"
+        for name in {**then, **now}
+        if then.get(name) != now.get(name)
+    ]
 
 
 def _flatten(facts: dict[str, Any], before: str = "") -> dict[str, Any]:
@@ -69,7 +77,7 @@ def changed_files(then: Mapping[str, str], now: Mapping[str, str], whole: str) -
 
 
 def _shorten(value: Any) -> str:
-    text = " ".join(str(value).split())
+    text = "not set" if value is None else " ".join(str(value).split())
     return text if len(text) <= _MAX_SHOWN else text[: _MAX_SHOWN - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 

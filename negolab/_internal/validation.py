@@ -22,15 +22,15 @@ from msgspec import inspect as types
 S = TypeVar("S", bound=msgspec.Struct)
 
 
-def suggest(name: str, known: Iterable[str]) -> str:
-    """End an error message about an unknown name: "did you mean ...?", or all known names if none is similar.
+def suggest(name: str, known: Iterable[str], main: Iterable[str] = ()) -> str:
+    """End an error message about an unknown name: "did you mean ...?", or if none is similar the `main` names, or all.
 
     >>> suggest("splt", ["split", "trading"])
     'did you mean split?'
     """
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(known)}."
+    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(main or known)}."
 
 
 # Types in words.

@@ -191,7 +191,7 @@ def join_paragraphs(*paragraphs: Sequence[str]) -> str:
     kept = [[sentence for sentence in sentences if _UNPLAYED not in sentence] for _, *sentences in paragraphs]
     texts = [" ".join([heading, *known]) for (heading, *_), known in zip(paragraphs, kept, strict=True) if known]
     if sum(map(len, kept)) < sum(len(paragraph) - 1 for paragraph in paragraphs):
-        texts.append("*The whole plan says more than this run, which is a part of it.*")
+        texts.append("*This run covers only part of the plan.*")
     return "\n\n".join(texts)
 
 

@@ -7,6 +7,7 @@ matches have (a measure or a parameter of another game) needs no second pass.
 from __future__ import annotations
 
 import logging
+import os
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +22,7 @@ import msgspec
 import pyarrow as pa
 
 from negolab._internal import manifest
-from negolab._internal.files import atomic_write, check_in_place
+from negolab._internal.files import atomic_write, check_in_place, read_bytes
 from negolab._internal.validation import suggest
 from negolab.analysis import cells, measures
 from negolab.analysis.columns import (
@@ -102,6 +103,12 @@ class Tables(NamedTuple):
     parts: tuple[Sequence[Part], _Read] = ((), Part.entries)
 
 
+class _Settings(msgspec.Struct):
+    """The part of `SETTINGS` that says what was exported: its path from the folder of the tables."""
+
+    source: str = ""
+
+
 class _Tabulated(NamedTuple):
     """Tables of some matches.
 
@@ -118,13 +125,14 @@ class _Tabulated(NamedTuple):
     failures: Counter[str]
 
 
-def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, int]:
+def export(source: Tables, folder: Path, endings: Sequence[str], path: Path | None = None) -> dict[str, int]:
     """Write all tables of a source, `dictionary.csv`, `settings.json` and `README.txt` to a folder.
 
     Args:
         source: What to export.
         folder: An existing folder.
         endings: Of the files: those of `ENDINGS`.
+        path: Where the records are; None: the caller has seen to it that the folder has no tables of another source.
 
     Returns:
         Number of rows by table. A table of matches without rows is written only where the source has a `sample`.
@@ -132,8 +140,12 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
     What code of a game cannot compute is left empty, and one line of the log names each cause.
 
     Raises:
+        ValueError: The folder has tables of another source.
         OSError: A table cannot be written, or the folder was removed, moved or replaced.
     """
+    name = "" if path is None else os.path.relpath(path.resolve(), folder.resolve())
+    if path is not None and (earlier := _exported_source(folder)) not in ("", name):
+        raise ValueError(f"{folder}: has the tables of {earlier}: choose another folder with --out")
     units: dict[str, set[str]] = {UNIT: set(), STAKES: set()}
     failures = Counter[str]()
     settings: dict[str, set[Any]] = {}
@@ -180,12 +192,20 @@ def export(source: Tables, folder: Path, endings: Sequence[str]) -> dict[str, in
         log.warning("left empty for %s %s: %s", f"{count:,}", "match" if count == 1 else "matches", what)
     write_table(dictionary(listed), folder / DICTIONARY)
     same = {column.name: next(iter(settings[column.name]), None) for column in never}
-    about = {"about": "columns of matches that are the same in all of them", "matches": same}
+    about = {"about": "columns of matches that are the same in all of them", "source": name, "matches": same}
     atomic_write(folder / SETTINGS, msgspec.json.format(msgspec.json.encode(about)) + b"\n")
     joined = [column.name for column in (*source.join, MATCH)]
     atomic_write(folder / README, readme(list(counts), joined, endings[0]).encode())
     check_in_place(folder, opened)
     return counts
+
+
+def _exported_source(folder: Path) -> str:
+    """Return the source whose tables a folder has; empty if it has none, or does not say."""
+    try:
+        return msgspec.json.decode(read_bytes(folder / SETTINGS), type=_Settings).source
+    except (OSError, ValueError, RecursionError):
+        return ""
 
 
 def parse_endings(to: str) -> tuple[str, ...]:
@@ -388,12 +408,12 @@ def readme(tables: list[str], key: list[str], to: str) -> str:
     r, empty = reads.get(to, ("arrow::read_parquet", ""))
     columns = ", ".join(f'"{name}"' for name in key)
     using = ", ".join(key)
-    return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; what their columns mean stands in dictionary.csv,
-and what is the same in all matches (the game's parameters) in settings.json. seats has a row per match and seat.
+    return f"""Tables: {", ".join(f"{name}.{to}" for name in tables)}; dictionary.csv explains their columns,
+and settings.json has what is the same in all matches (the game's parameters). seats has a row per match and seat.
 Rows of one match have the same {" and ".join(key)} in all of them; empty fields are unknown or do not apply.
 The lines below join matches with their measures, and average the efficiency of the matches of each end.
-For an interval, take the matches with the same draw together: they are not independent.
-Where somebody wrote "None", "NA" or "null", these lines read the word and not an empty field.
+For an interval, cluster the matches by draw: those on the same draw are not independent.
+If somebody wrote "None", "NA" or "null", these lines keep the word.
 
 pandas
     import pandas as pd

@@ -35,7 +35,7 @@ class Cause(NamedTuple):
 
 
 _CAUSES = {
-    "cut": "answers cut at the limit of tokens",
+    "cut": "answers cut at the token limit",
     "refused": "answers that declined to play",
     "filtered": "answers withheld by a content filter",
     "empty": "empty answers",

@@ -40,23 +40,23 @@ _CLASSES = {change: kind for kind, (_, changes) in STEPS.items() for change in c
 MEANINGS = {
     "joint": "surplus of both above no deal",
     "possible": "largest joint surplus that the start allowed: 0 where no deal gains anything",
-    "efficiency": "reached part of the possible joint surplus: 1 = all",
+    "efficiency": "share of the possible joint surplus that was reached: 1 = all",
     "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",
     "nash_distance": "distance of both payoffs to the Nash bargaining solution of the start",
     "kalai_smorodinsky_distance": "distance of both payoffs to the Kalai-Smorodinsky solution of the start",
     "turns_to_deal": "accepted replies of both seats before the deal; empty: no deal",
     "seconds_to_deal": "seconds from the first question to the last answer of a deal",
     "loss_no_deal": "possible surplus that was lost because there was no deal",
-    "loss_bad_deal": "possible surplus that the agreed deal left, and what it harmed",
+    "loss_bad_deal": "possible surplus that the agreed deal left unused, plus any loss that it caused",
     "loss_delay": "surplus that was lost because the deal, or the end without one, came late",
     "gain": "gain of the seat above no deal",
-    "surplus_share": "the seat's part of the joint surplus: 1 = all; outside 0 to 1 if one of both lost",
+    "surplus_share": "share of the joint surplus that went to the seat: 1 = all; outside 0 to 1 if either side lost",
     "irrational_deals": "1: the agreed deal, or all trades together, left the seat with less than no deal would",
     "irrational_offers": "proposals of the seat that would have left it with less than no deal",
     "first_mover": "true: the seat made the first proposal; empty: both move at once",
     "first_offer_payoff": "payoff of the seat's first proposal by itself",
-    "first_offer_share": "gain of the seat's first proposal as a part of the most that the zone of agreement holds for "
-    "it: 0 = as no deal, 1 = all, above 1 = beyond the zone",
+    "first_offer_share": "gain that the seat's first proposal asks for, as a share of its largest gain in the zone of "
+    "possible agreement: 0 = as without a deal, 1 = the whole zone, above 1 = more than the zone allows",
     "concession": "mean amount by which the seat lowered its claim from one proposal to the next, all worth what they "
     "would be in the first turn",
     **{f"{kind}_steps": f"steps between proposals of the seat that {what}" for kind, (what, _) in STEPS.items()},
@@ -345,7 +345,7 @@ def steps(record: Record, made: Sequence[Proposal]) -> dict[str, dict[Seat, int 
 def first_offer_share(made: Sequence[Proposal], start: Start) -> BySeat:
     """Return the gain of each seat's first proposal as a part of the most that the zone of agreement holds for it.
 
-    A first offer on the scale of the zone, as in Galinsky and Mussweiler (2001): 0 gives the seat what it has without a
+    A first offer as a share of the zone, as in Galinsky and Mussweiler (2001): 0 gives the seat what it has without a
     deal, 1 leaves the other no more than that. Worths are those of the first turn. None without a proposal or a zone,
     and as for `frontier_distance`.
     """

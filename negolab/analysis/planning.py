@@ -128,9 +128,9 @@ def _power(draws: int, size: float) -> float:
 
 def _least(effect: float, power: float, s: float) -> int:
     if not effect:
-        raise ValueError("the effect is 0: no number of draws finds it")
+        raise ValueError("the effect is 0: no number of draws can detect it")
     if not s:
-        raise ValueError("the differences do not vary: two draws tell them apart")
+        raise ValueError("the differences do not vary: two draws suffice")
     low, high = 1, 2
     while _power(high, effect / s) < power:
         if high > MAX_DRAWS:

@@ -68,7 +68,7 @@ class Table(NamedTuple):
         """Say on how many draws the ranking rests, and what was left out."""
         parts, found = [self.why], self.ranking
         if found is not None:
-            parts = ["known exactly: nothing is drawn" if self.exact else f"{found.draws:,} draws"]
+            parts = ["known exactly: nothing is random" if self.exact else f"{found.draws:,} draws"]
             parts += [f"no ranks below {LEAST_DRAWS}"] * (found.ranks is None)
             parts += [f"{found.left_out:,} incomplete"] * bool(found.left_out)
         parts += [f"{self.no_zone:,} draws without a zone of agreement left out"] * bool(self.no_zone)

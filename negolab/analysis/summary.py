@@ -12,7 +12,7 @@ from negolab.analysis.fallbacks import Cause, list_causes
 from negolab.analysis.observations import MatchRow, Sample, sample_text
 from negolab.analysis.replies import model_cost
 from negolab.events import Rejected
-from negolab.formatting import display_unit, format_end, format_estimate
+from negolab.formatting import counted, display_unit, format_end, format_estimate
 from negolab.game import SEATS, InvalidKind, Seat
 from negolab.ledger import PICO, Cost
 from negolab.protocols import MODEL_PREFIX
@@ -61,6 +61,7 @@ class Tally:
         faults: Rejected replies by kind and first code.
         forfeits: Matches that ended by forfeit, by the player that forfeited and the kind of its last fault.
         rejected: Rejected replies in all.
+        roles: What games call each seat.
         taken: What language models took by the records, stopped matches included.
     """
 
@@ -76,6 +77,7 @@ class Tally:
         self.faults: Counter[tuple[InvalidKind, str]] = Counter()
         self.forfeits: Counter[tuple[str, InvalidKind]] = Counter()
         self.rejected = 0
+        self.roles: dict[Seat, set[str]] = defaultdict(set)
         self.taken = Cost()
         self._played: set[tuple[str, ...]] = set()
 
@@ -84,6 +86,8 @@ class Tally:
         row = MatchRow.of(record)
         end = row.stopped or record.end or "unfinished"
         self.ends[end] += 1
+        for seat in SEATS:
+            self.roles[seat].add(record.game.role(seat))
         self._count_faults(record)
         self._count_moves(row)
         self.exact &= row.deterministic and not row.chance and not row.stopped
@@ -142,6 +146,10 @@ class Tally:
         """Return for each observation whether it ended so, as 1 or 0."""
         return [seen._replace(value=of == end) for of, seen in self.observed]
 
+    def role(self, seat: Seat) -> str:
+        """Return what the game calls a seat; of several games, its letter."""
+        return self.roles[seat].copy().pop() if len(self.roles[seat]) == 1 else seat
+
     def plays(self, player: str, seat: Seat) -> bool:
         """Return True if the player made a move of its own at this seat, or had none to make."""
         found = self.moves[player, seat]
@@ -179,25 +187,25 @@ def tally_lines(result: Tally, unit: str, paid: Cost | None = None) -> list[str]
         unit: Unit of the payoffs; means are written in the unit in which people read it.
         paid: What the runs' ledgers say that models took (None: what stands in the records).
     """
-    counts = f"{result.n:,} game{'s' * (result.n != 1)}, {result.rejected:,} rejected replies"
+    counts = f"{counted(result.n, 'match')}, {result.rejected:,} rejected replies"
     out = [counts, *fallback_lines(result), *_sample(result), ""]
     for end, _ in Counter(end for end, _ in result.observed).most_common():
         out += _beside(result, format_end(end), result.hits(end), 12, _share)
     out += _missing(result)
     out += ["", f"mean payoff ({display_unit(unit)[0]})"] if result.payoffs else []
     for (player, seat), payoffs in sorted(result.payoffs.items()):
-        name = f"{player:28} at {seat}"
+        name = f"{player:28} as {result.role(seat):8}"
         if result.plays(player, seat):
             out += _beside(result, name, payoffs, len(name), partial(_mean, unit=unit))
         else:
-            out.append(f"{name}   no payoff of its own: a rule made all its moves")
+            out.append(f"{name}   no payoff: a rule made all its moves")
     return [*out, *_faults(result), *_taken(result.taken, result.taken if paid is None else paid)]
 
 
 def _beside(
     result: Tally, name: str, observed: Sequence[Observed], width: int, estimated: Callable[[Sample], str]
 ) -> Iterator[str]:
-    """Yield an estimate over all games and, if a rule made moves in some, over the games without such moves."""
+    """Yield an estimate over all matches and, if a rule made moves in some, over the matches without such moves."""
     yield f"{name:{width}} {estimated(result.sample(observed))}"
     if result.fallbacks:
         clean = [one for one in observed if not one.fallback]
@@ -205,7 +213,7 @@ def _beside(
 
 
 _WITHOUT = "no fallback"
-"""Label of estimates over the games in which the players made all moves themselves."""
+"""Label of estimates over the matches in which the players made all moves themselves."""
 
 
 def _share(sample: Sample) -> str:
@@ -232,8 +240,8 @@ def fallback_lines(result: Tally) -> Iterator[str]:
             count = f"{found.causes.total():,} of {found.moves:,} moves were not {whose}"
             yield f"{player}: {count}: {list_causes(found.causes)}"
     if result.fallbacks:
-        decided = f"such moves (fallbacks) decided {result.decided:,} of {result.played:,} games"
-        yield f"{decided}; {result.played - result.fallbacks:,} games are without any"
+        decided = f"such moves (fallbacks) decided {result.decided:,} of {result.played:,} matches"
+        yield f"{decided}; {result.played - result.fallbacks:,} had none"
 
 
 def _sample(result: Tally) -> Iterator[str]:
@@ -242,22 +250,25 @@ def _sample(result: Tally) -> Iterator[str]:
         return
     draws = len({seen.draw for _, seen in result.observed})
     if result.copies:
-        yield f"{result.copies:,} copies excluded: players without chance repeat a game on the same draw"
+        yield f"{result.copies:,} copies excluded: deterministic players repeat a match on the same draw"
     if result.exact:
-        yield "neither the game nor the players draw anything: the results are exact for each distinct game"
+        yield "nothing is random here, in the game or its players: the result of each distinct match is exact"
     elif draws == 1:
-        yield "no intervals: all games are on one draw of chance"
+        yield "no intervals: all matches share one draw of chance"
     else:
         few = f"; only {draws} draws" if draws < stats.FEW_DRAWS else ""
-        yield f"95% intervals in brackets; games on the same draw of chance are taken together ({draws:,} draws){few}"
+        yield f"95% intervals in brackets, clustered by draw of chance ({draws:,} draws){few}"
 
 
 def _missing(result: Tally) -> Iterator[str]:
-    """Yield the games without a regular result by players and reason, which no mean counts; no share counts those that
-    a run stopped."""
+    """Yield the matches without a regular result by players and reason: no mean counts them, and no share counts those
+    that a run stopped."""
     if result.missing:
-        left = f"without a result: {result.missing.total()} of {result.n} games"
-        yield from ("", f"{left}; {result.stopped} of them failed and count in no share, and none of these in a mean")
+        left = f"without a result: {result.missing.total()} of {result.n} matches"
+        yield from (
+            "",
+            f"{left} (excluded from means), of which {result.stopped} failed (excluded from shares)",
+        )
     for (players, reason), count in result.missing.most_common(6):
         yield f"{players:28} {count:6}   {reason}"
     if len(result.missing) > 6:
@@ -273,7 +284,7 @@ def _faults(result: Tally) -> Iterator[str]:
         if codes:
             most = ", ".join(f"{code} {n}" for code, n in codes.most_common(6))
             lost = [f"{n} by {player}" for (player, of), n in result.forfeits.most_common() if of == kind]
-            ended = f"; games forfeited: {', '.join(lost)}" if lost else ""
+            ended = f"; matches forfeited: {', '.join(lost)}" if lost else ""
             yield f"{kind:12} {codes.total():6}   ({most}{', ...' if len(codes) > 6 else ''}){ended}"
 
 
@@ -284,14 +295,14 @@ def _taken(recorded: Cost, paid: Cost) -> Iterator[str]:
     inside = ", ".join(f"{count:,} {name}" for name in ("cached", "reasoning") if (count := getattr(paid, name)))
     yield from ("", f"answers of models: {paid.answers + recorded.replayed:,}")
     if (failed := paid.calls - paid.answers) > 0:
-        yield f"no answer    {failed:,} calls that were paid, or may have been"
+        yield f"no answer    {failed:,} calls without an answer that were or may have been charged"
     if paid.calls or recorded.replayed:
-        counted = f"{paid.input:,} in, {paid.output:,} out{f' ({inside})' if inside else ''}"
-        yield f"tokens       {counted if paid.tokens or not paid.calls else 'unknown: the endpoint counts none'}"
+        used = f"{paid.input:,} in, {paid.output:,} out{f' ({inside})' if inside else ''}"
+        yield f"tokens       {used if paid.tokens or not paid.calls else 'unknown: the endpoint reports none'}"
         known = paid.calls - paid.unpriced - paid.uncounted
         parts = [f"${paid.usd:,.4f} for {known:,} calls"] * bool(known or not paid.calls)
-        parts += [f"unknown for {paid.unpriced:,} calls: no price is known"] * bool(paid.unpriced)
-        parts += [f"unknown for {paid.uncounted:,} calls: no tokens are counted"] * bool(paid.uncounted)
+        parts += [f"unknown for {paid.unpriced:,} calls: the price is unknown"] * bool(paid.unpriced)
+        parts += [f"unknown for {paid.uncounted:,} calls: tokens were not counted"] * bool(paid.uncounted)
         yield f"cost         {'; '.join(parts)}"
     if recorded.replayed:
         known = recorded.replayed - recorded.unsaved

@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import warnings
+from typing import Any
 
 import typer
 from typer.exceptions import TyperException
@@ -16,6 +17,7 @@ from typer.exceptions import TyperException
 from negolab._internal.files import error_sentence
 from negolab._internal.validation import suggest
 from negolab._internal.version import __version__
+from negolab.catalog import list_games
 from negolab.cli import (
     batch,
     bonus,
@@ -48,6 +50,13 @@ _START = f"""\
   Write your own game            negolab new game pie
 
 The guide: negolab guide (begin with negolab guide first-hour). All commands: negolab --help."""
+EXPECTED = {
+    "int_parsing": "a whole number",
+    "float_parsing": "a number",
+    "greater_than_equal": "at least {ge:g}",
+    "less_than_equal": "at most {le:g}",
+}
+"""Values that an option takes, by the kind of the error about one that it does not."""
 app = Group(help=_PURPOSE)
 study.app.command("try")(trial.try_)
 study.app.command()(bonus.bonus)
@@ -89,15 +98,42 @@ def main() -> None:
 
 
 def _usage_message(error: TyperException) -> str:
-    """Format a usage error, with a suggestion for a misspelled command."""
-    text = error.format_message() if hasattr(error, "format_message") else str(error)
+    """Say what is wrong with a command, and what to do: the whole command, its help, or a name that is similar."""
+    text, context, param = error.format_message(), getattr(error, "ctx", None), getattr(error, "param", None)
     if text.startswith("Usage:"):
         print(text)
         return "choose a command"
     if text.startswith("No such command"):
         name = text.split("'")[1]
-        text = f"no such command {name!r}: {suggest(name, _commands(error))}"
-    return text.replace("Value error, ", "")
+        return f"no such command {name!r}: {suggest(name, _commands(error))}"
+    if param is not None and not text.startswith("Missing"):
+        return _invalid_value(error, param) or text.replace("Value error, ", "")
+    if context is None:
+        return text
+    command = context.command_path.replace(context.find_root().command_path, "negolab", 1)
+    needed = [each for each in context.command.params if each.required]
+    usage = " ".join([command, *(_shown(each) + " ..." * _is_option(each) for each in needed)])
+    games = f" (games: {', '.join(list_games())})" if "GAME" in map(_shown, needed) else ""
+    text = text.removesuffix(".") if param is None else f"{_shown(param)} is missing: {usage}{games}"
+    return f"{text}; see {command} --help"
+
+
+def _invalid_value(error: TyperException, param: Any) -> str:
+    """Say what an option takes, where the error is of its type or bounds; "" elsewhere."""
+    cause: Any = error.__cause__
+    fault: dict[str, Any] = cause.errors()[0] if hasattr(cause, "errors") else {"type": ""}
+    if fault["type"] not in EXPECTED:
+        return ""
+    return f"{_shown(param)} must be {EXPECTED[fault['type']].format(**fault.get('ctx', {}))}, not {fault['input']!r}"
+
+
+def _is_option(param: Any) -> bool:
+    return bool(param.param_type_name == "option")
+
+
+def _shown(param: Any) -> str:
+    """Return the name of an option, or what help calls an argument."""
+    return str(param.opts[0] if _is_option(param) else param.metavar or param.name.upper())
 
 
 def _commands(error: TyperException) -> list[str]:

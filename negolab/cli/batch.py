@@ -106,7 +106,7 @@ def _progress_bar(run: Run) -> Iterator[None]:
 
     over = run.progress.over
     with tqdm(
-        total=run.games, initial=over, unit="game", file=sys.stderr, mininterval=_REFRESH_SECONDS, disable=None
+        total=run.games, initial=over, unit="match", file=sys.stderr, mininterval=_REFRESH_SECONDS, disable=None
     ) as bar:
         run.watch(advance)
         refreshing = asyncio.ensure_future(refresh())
@@ -156,14 +156,16 @@ class RunFlags(NamedTuple):
 
 def read_flags(
     *,
-    retry: Annotated[str, typer.Option(metavar="KINDS", help="Repeat games: failed, timeout, or failed,timeout.")] = "",
-    game_seconds: Annotated[float | None, advanced(help="Time limit per game, excluding time in queues.")] = None,
+    retry: Annotated[
+        str, typer.Option(metavar="KINDS", help="Repeat matches: failed, timeout, or failed,timeout.")
+    ] = "",
+    game_seconds: Annotated[float | None, advanced(help="Time limit per match, excluding time in queues.")] = None,
     workers: Annotated[
         int | None,
-        advanced(help="Processes for scripted players (default: one per core above 5,000 games).", min=1),
+        advanced(help="Processes for scripted players (default: one per core above 5,000 matches).", min=1),
     ] = None,
     on_stop: Annotated[
-        Literal["finish", "drop"], advanced(help="Effect of the first Ctrl-C on running games.")
+        Literal["finish", "drop"], advanced(help="Effect of the first Ctrl-C on running matches.")
     ] = "finish",
     base_url: Annotated[str | None, _model("Endpoint of the models (default: $NEGOLAB_BASE_URL).")] = None,
     concurrency: Annotated[
@@ -229,7 +231,7 @@ def batch(
     b: Annotated[str, typer.Option(help="Player in seat B.")],
     out: Annotated[Path, typer.Option(help="Folder of the run.")],
     *,
-    n: Annotated[int, typer.Option(help="Total number of games.")] = 100,
+    n: Annotated[int, typer.Option(help="Total number of matches.")] = 100,
     seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
     preset: Preset = None,
     set_: Set = None,
@@ -266,7 +268,7 @@ def _copies(game: AnyGame, players: Sequence[PlayerFactory], n: int, *, swap: bo
     chance = next((name for name in own if draws_start(catalog.load(game_id(game), name))), "")
     other = f" For random deals, try --preset {chance}." if chance else ""
     are = "is" if different == 1 else "are"
-    return f"Nothing is random here: only {different:,} of the {n:,} games {are} distinct.{other}"
+    return f"Nothing is random here: only {different:,} of the {n:,} matches {are} distinct.{other}"
 
 
 def print_estimate(run: Run, flags: RunFlags) -> None:
@@ -332,7 +334,7 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
         playing = run.progress.playing
         if pressed == 1 and on_stop == "finish":
             if playing:
-                print_above_bar(f"stopping after {playing} running games (press Ctrl-C again to drop them)")
+                print_above_bar(f"stopping after {playing} running matches (press Ctrl-C again to drop them)")
             run.finish()
         else:
             run.cancel()
@@ -354,7 +356,7 @@ def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed
     print(f"\n{file}")
     if tally.n > now.games:
         print(
-            f"the folder has {tally.n} games, more than --n {now.games}; the results above include all of them",
+            f"the folder has {tally.n} matches, more than --n {now.games}; the results above include all of them",
             file=sys.stderr,
         )
     end_run(run, failure)
@@ -371,17 +373,17 @@ def end_run(run: Run, failure: RunFailed | None) -> None:
     unfinished = {"failed": now.failed, "timeout": now.timed_out}
     if kinds := [kind for kind, count in unfinished.items() if count]:
         how = " or ".join(_RETRY[kind] for kind in kinds)
-        print(f"play the games that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
+        print(f"play the matches that {how} again with --retry {','.join(kinds)}", file=sys.stderr)
     if now.failed and (log := run.folder / FAILURES).is_file():
         print(f"failures are explained in {log}", file=sys.stderr)
     if isinstance(failure, UnusableAnswers):
         print(f"negolab: {failure}", file=sys.stderr)
         raise typer.Exit(3)
     if failure is not None:
-        print(f"{now.over} of {now.games} games are over; run the same command again to resume", file=sys.stderr)
+        print(f"{now.over} of {now.games} matches are over; run the same command again to resume", file=sys.stderr)
         raise RuntimeError(str(failure))
     if now.over < now.games:
-        print(f"stopped after {now.over} of {now.games} games: run the same command again to resume", file=sys.stderr)
+        print(f"stopped after {now.over} of {now.games} matches: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130)
     if not now.finished:
-        raise RuntimeError(f"all of {now.games} games failed")
+        raise RuntimeError(f"all {now.games} matches failed")

@@ -68,12 +68,12 @@ def file_lines(database: Database, study: str) -> list[str]:
     for file in database.bonus_files(study):
         amounts = [bonus.amount for bonus in bonuses if bonus.file == file.sha256]
         state = (
-            "unfinished, as its run broke off: run it again with --panel"
+            "unfinished because its run was interrupted: run it again with --panel"
             if file.written is None
             else f"written {datetime.fromtimestamp(file.written).astimezone():%Y-%m-%d %H:%M:%S %Z}"
         )
         lines.append(f"{file.path}: {_describe_file(amounts, file.currency)}, {state}, sha256 {file.sha256}")
-    return lines or ["no file of bonuses was written yet"]
+    return lines or ["no bonus file has been written yet"]
 
 
 def bonus_lines(done: Settlement) -> list[str]:
@@ -88,9 +88,12 @@ def bonus_lines(done: Settlement) -> list[str]:
         ),
     )
     lines = [*done.said, *(f"{n} {what}" for n, what in counted if n)]
-    lines += [f"{path}: its run broke off; it is complete now: upload it, unless you have" for path in done.resumed]
+    lines += [
+        f"{path}: its run was interrupted; it is complete now: upload it unless you already did"
+        for path in done.resumed
+    ]
     if done.path is None:
-        return [*lines, "nobody is due now: no file was written"]
+        return [*lines, "no bonus is due now: no file was written"]
     return [*lines, f"{done.path}: {_describe_file(done.amounts.values(), done.currency)}, to upload at the panel"]
 
 

@@ -45,7 +45,7 @@ def stats() -> None:
         print(f"{cache.file}, {cache.file.stat().st_size / 1e6:.1f} MB\n")
         for model in cache.stats():
             first, last = (f"{datetime.fromtimestamp(at):%Y-%m-%d}" for at in (model.first, model.last))
-            own, cost = f" ({model.own:,} kept for one run alone)" if model.own else "", model.cost
+            own, cost = f" ({model.own:,} kept for a single run)" if model.own else "", model.cost
             unknown = cost.unpriced + cost.uncounted
             usd = f"${cost.usd:,.2f}" if unknown < cost.answers else "price unknown"
             more = f", of unknown price for {unknown:,}" if unknown and unknown < cost.answers else ""
@@ -81,4 +81,4 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
         for call in chain.from_iterable(cache.calls(game.id.rpartition("-")[0]) for game in games):
             print(msgspec.json.encode(call).decode())
     if call is None:
-        raise ValueError(f"{file} keeps no call of {run}: it asked no model, or its answers were cleared")
+        raise ValueError(f"{file} has no calls of {run}: it asked no model, or its answers were cleared")

@@ -28,29 +28,32 @@ app = typer.Typer(rich_markup_mode=None)
 def code(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Records: a file, or the folder of a run or a sweep.")],
     book: Annotated[Path, typer.Option(help="The codebook, a TOML file: negolab new codebook.")],
-    coder: Annotated[str | None, typer.Option(help="Who codes, such as anna; without it, agreement is shown.")] = None,
+    coder: Annotated[
+        str | None, typer.Option(help="Name of the coder, such as anna (default: show agreement).")
+    ] = None,
     sheet: Annotated[
         Path | None, typer.Option(help="The coder's sheet, .csv or .xlsx (default: a CSV file in the run's folder).")
     ] = None,
     gold: Annotated[
-        str | None, typer.Option(help="The coder who is right: rates of the others are corrected by it.")
+        str | None, typer.Option(help="The coder taken as correct, to adjust the rates of the others.")
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="The coder is a model: llm:gpt-5-mini,temperature=0,persona=strict.md.")
     ] = None,
-    base_url: Annotated[str | None, typer.Option(help="Where the model is reached.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Calls at the same time.", min=1)] = 20,
+    base_url: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
+    concurrency: Annotated[int, typer.Option(help="Maximum simultaneous calls.", min=1)] = 20,
     budget: Annotated[
-        float | None, typer.Option(help="US dollars that coding this run may cost in all.", min=0)
+        float | None, typer.Option(help="Maximum total cost of coding this run in US dollars.", min=0)
     ] = None,
     price: PriceOption = None,
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
-    """Write a blind sheet of what was said for a coder, and read back what is filled in, as often as you like.
+    """Write a blind sheet for a coder and read back what was filled in; repeat it as often as you like.
 
-    With --model, the coder is a model, and the same command goes on where it stopped. Without --coder, say how far
-    coders agree."""
+    With --model, a language model codes; run the same command again to resume. Without --coder, report how well coders
+    agree.
+    """
     from negolab.coding.units import exchange
 
     import_games(run, module, trust)
@@ -84,7 +87,7 @@ def _code_by_model(
         try:
             failed = asyncio.run(code_units(run, name, book, coder, settings, models, models.policy.limits.at_once))
         except RunFailed as error:
-            raise RuntimeError(f"{error}; the same command goes on where it stopped") from None
+            raise RuntimeError(f"{error}; run the same command again to resume") from None
         failed.append(f"{coder}: {len(failed):,} could not be coded; ${models.usage.usd:.2f} in all")
         print(escape_control("\n".join(failed)))
 
@@ -96,7 +99,7 @@ def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> 
 
     readings = units.latest(run, name)
     if not readings:
-        raise ValueError(f"{run}: nobody has coded by {name}: name a --coder, and a --model where that is one")
+        raise ValueError(f"{run}: has no codes of {name} yet: add --coder NAME, and --model for a language model")
     tables = {
         "Krippendorff's alpha, 95% intervals over matches": agreement.agreement(book, readings),
         "Cohen's kappa by pair": agreement.kappas(book, readings),
@@ -105,9 +108,11 @@ def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> 
         tables[f"Rates corrected by {gold} (Rogan and Gladen 1978)"] = agreement.corrected_rates(book, readings, gold)
     print(escape_line("Units by coder: " + ", ".join(f"{coder} {len(own):,}" for coder, own in readings.items())))
     for title, table in tables.items():
-        print(escape_control(f"\n{title}\n{table.round(3).to_string(index=False, na_rep='-')}") if len(table) else "")
+        if len(table):
+            shown = table.loc[:, (table != "").any()].round(3).to_string(index=False, na_rep="-")
+            print(escape_control(f"\n{title}\n{shown}"))
     if len(differ := agreement.disagreements(run, book, readings)):
         file = units.readings_file(run).with_name(f"{name}-disagreements.csv")
         write_table(differ, file)
-        first = f"to see the first in its place: negolab replay {run} --id {differ['match'].iloc[0]}"
+        first = f"to see the first one in context: negolab replay {run} --id {differ['match'].iloc[0]}"
         print(escape_control(f"\nCoders differ on {len(differ):,} units and codes: {file}\n{first}"))

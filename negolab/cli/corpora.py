@@ -124,7 +124,7 @@ def dealornodeal(
         _print_file(file, all_)
     chosen = [(file.path.name, one) for file in read for one in file.dialogues if all_ or one["views"] == 2]
     if not chosen:
-        raise ValueError("of every dialogue here there is one view only: --all takes them")
+        raise ValueError("every dialogue here has only one view: import them with --all")
     records, _ = import_records(
         {
             corpus.record_id(one, name): (f"{name}, line {one['line']}", partial(corpus.to_record, one, name))
@@ -140,7 +140,7 @@ def _print_file(file: CorpusFile, all_: bool) -> None:
     single = file.single
     print(f"{file.path}: {counted(len(file.dialogues) - len(single), 'dialogue')} with both views")
     if single:
-        taken = "taken, too" if all_ else "left out (--all takes them)"
+        taken = "taken, too" if all_ else "left out (--all imports them)"
         print(f"  one view only, {taken}: {counted(len(single), 'dialogue')}, in lines {list_some(single)}")
     if file.scenarios:
         print(f"  contexts without a dialogue, left out: {file.scenarios:,}")
@@ -155,11 +155,11 @@ def _print_result(records: list[Record], out: Path) -> None:
 
     ends = Counter(str(record.header.notes.get("end", "agreed")) for record in records)
     told = ", ".join(f"{count:,} {end}" for end, count in ends.most_common())
-    print(f"{out}: {counted(len(records), 'record')} ({told}); of these alone, without intervals:")
+    print(f"{out}: {counted(len(records), 'record')} ({told}); statistics of these only, without intervals:")
     both = [record for record in records if record.header.notes["views"] == 2]
     found = figures(both)
     if len(both) < len(records):
-        print(f"of the {len(both):,} with both views, as published figures are:")
+        print(f"of the {len(both):,} with both views, like the published figures:")
     print(f"agreement        {_percent(found.agreement)}   n = {counted(found.dialogues, 'dialogue')}")
     score = "     -" if found.score is None else f"{found.score:6.3f}"
     print(f"mean score       {score}     n = {2 * found.dialogues:,} scores, two per dialogue, 0 without an agreement")
@@ -205,9 +205,8 @@ def _print_camps(records: list[Record], out: Path) -> None:
     from negolab.formats.casino import figures
 
     found = figures(records)
-    print(
-        f"{out}: {counted(found.dialogues, 'record')}, whose points are as stored; of these alone, without intervals:"
-    )
+    matching = f"{counted(found.dialogues, 'record')}, whose points match the stored ones"
+    print(f"{out}: {matching}; statistics of these only, without intervals:")
     print(f"agreements       {found.agreed:,}, walked away {found.dialogues - found.agreed:,}")
     print(f"offers           {found.offers:,}, rejections {found.rejections:,}")
     print(f"mean points      {found.points:6.2f}   n = {2 * found.dialogues:,} workers, two per dialogue")
@@ -275,7 +274,7 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
     for record in imported:
         tally.add(record)
     if differ := [record.id for record in imported if record.header.notes.get(DIFFERENCES)]:
-        print(escape_line(f"the files say something else than the rules in {list_some(differ)}"))
+        print(escape_line(f"the files disagree with the rules in {list_some(differ)}"))
     for line in (*(tally.lines() if by_name else ()), tally.line()):
         print(escape_line(line))
 

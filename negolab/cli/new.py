@@ -16,7 +16,7 @@ app = Group("new", "Write a small working example to change, with a test.")
 Name = Annotated[str, typer.Argument(help="Name of the new file or folder, in the current folder.")]
 
 NEXT = {
-    "game": "negolab watch {name}.py         plays a match; negolab guide own-game tells the rest",
+    "game": "negolab watch {name}.py         plays a match (details: negolab guide own-game)",
     "player": "negolab batch bargaining --a {name}.py:{name} --b linear --out data/runs/{name}    plays 100 matches",
     "scenario": (
         "negolab games agenda --scenario {name}.toml    shows its points, best agreements and mistakes\n"
@@ -24,15 +24,15 @@ NEXT = {
     ),
     "codebook": (
         "negolab code RUN --book {name}.toml --coder anna    writes a sheet for a coder, and reads it back\n"
-        "negolab code RUN --book {name}.toml                 says how far coders agree (negolab guide coding)"
+        "negolab code RUN --book {name}.toml                 reports how well coders agree (negolab guide coding)"
     ),
     "sweep": "negolab sweep run {name}/plan.toml --tiny    runs a trial; without --tiny, all of it",
-    "tournament": "negolab tournament {name}.toml    plays it; --estimate says first what it takes",
+    "tournament": "negolab tournament {name}.toml    plays it; --estimate shows the cost first",
     "study": (
         "negolab study links {name}.toml -n 20    makes 20 links, one for each participant\n"
         "negolab serve {name}.toml                opens the study to them"
     ),
-    "import-map": "look through it: its first lines say how to import {name}, negolab guide corpora what they mean",
+    "import-map": "review it: its first lines show how to import {name}, and negolab guide corpora explains them",
 }
 """Checks for an example of each kind."""
 

@@ -105,12 +105,14 @@ def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGa
     return catalog.load(game, preset=preset, **parameter_changes(changes or []))
 
 
-def parse_seat(text: str) -> Seat:
-    """Parse `--seat`; `ValueError` unless it is A or B."""
-    for seat in SEATS:
-        if text == seat:
+def parse_seat(text: str, game: AnyGame) -> Seat:
+    """Parse `--seat`: A or B, or what the game calls a seat, such as buyer; `ValueError` for anything else."""
+    roles = {seat: game.role(seat) for seat in SEATS}
+    for seat, role in roles.items():
+        if text.casefold() in (seat.casefold(), role.casefold()):
             return seat
-    raise ValueError(f"--seat must be A or B, not {text!r}")
+    names = (seat if role.endswith(seat) else f"{seat} ({role})" for seat, role in roles.items())
+    raise ValueError(f"--seat must be {' or '.join(names)}, not {text!r}")
 
 
 def parameter_changes(changes: list[str]) -> dict[str, Any]:
@@ -154,7 +156,7 @@ def import_games(path: Path, modules: list[str] | None, trust: bool) -> list[str
         if source.reference not in (*imported, *loaded) and (now := user_code.current(source)) is not None:
             why = f"{path} has games of {source.reference}, whose code you have not run here"
             if now.sha256 != source.sha256:
-                why = f"{user_code.describe_change(source, now)} has changed since games of {path} were played"
+                why = f"{user_code.describe_change(source, now)} has changed since matches of {path} were played"
                 if trust or user_code.is_trusted(now):
                     print(f"negolab: {why}", file=sys.stderr)
             ask_to_trust(now, why, trust)

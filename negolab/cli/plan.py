@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from negolab._internal.validation import suggest
 from negolab.cli.options import Group, Modules, Trust, import_games
 from negolab.cli.play import escape_line
 
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
 
 app = Group()
 POWERS, REPEATS = (0.8, 0.9), (1, 2, 4)
+OUTCOMES = ("payoff", "gain", "surplus_share", "joint", "agreed", "efficiency", "moves")
+"""The main outcomes; any column of numbers will do."""
 _PARTS = ("agreed", "efficiency")
 """Outcomes from 0 to 1, which people read in percent."""
 
@@ -28,7 +31,7 @@ def plan(
     values: Annotated[
         str | None, typer.Option(metavar="ONE,TWO", help="The two values to compare, if there are more.")
     ] = None,
-    seat: Annotated[str | None, typer.Option(help="Only seat A, or B.")] = None,
+    seat: Annotated[str | None, typer.Option(help="Only one seat: A, B or its role, such as buyer.")] = None,
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
@@ -57,7 +60,7 @@ def plan(
         matches = round(plan.draws * each * count)
         numbers = f"{power:5.0%}  {count:7}  {plan.draws:8,}  {plan.draws_upper:16,}  {matches:8,}"
         print(numbers + _cost_text(rows, matches))
-    print("A pilot this small may mislead: with 80% confidence the draws to be safe suffice.")
+    print("A small pilot may mislead: the draws to be safe suffice with 80% confidence.")
     if repeats == 1:
         print("The pilot plays each draw once, so it cannot estimate the effect of repeats.")
 
@@ -71,10 +74,13 @@ def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.D
     frame = tables.with_parameters(plain, run) if is_sweep(run) else plain
     parameters = [name for name in map(str, frame) if name not in plain]
     if seat is not None:
-        frame = frame[frame["seat"] == seat.upper()]
-    for name in (outcome, between):
+        seats = sorted({*frame["seat"], *frame["role"]})
+        frame = frame[(frame["seat"] == seat.upper()) | (frame["role"] == seat.lower())]
+        if frame.empty:
+            raise ValueError(f"--seat must be one of {', '.join(seats)}, not {seat!r}")
+    for option, name, main in (("outcome", outcome, OUTCOMES), ("between", between, ("player", *parameters))):
         if name not in frame:
-            raise ValueError(f"the run has no column {name!r}: choose one of {', '.join(map(str, frame))}")
+            raise ValueError(f"--{option} {name!r}: the run has no such column: {suggest(name, map(str, frame), main)}")
     varied = [name for name in parameters if frame[name].nunique(dropna=False) > 1 and name != between]
     return frame.assign(**{between: frame[between].astype(str)}), varied
 

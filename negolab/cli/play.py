@@ -6,6 +6,7 @@ import inspect
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
@@ -209,15 +210,19 @@ def _describe(game: AnyGame, shown: tuple[int, int] | None) -> None:
         print(f"  {preset}{_explained(notes.get(preset))}")
     unit = "amounts in cents" if game.unit == "cents" else ""
     print(f"\nparameters (default{unit and f'; {unit}'})")
-    for parameter in [each for each in dict.fromkeys([*meanings, *values]) if each in values][:m]:
-        print(f"  {parameter} = {values[parameter]!r}{_explained(meanings.get(parameter))}")
+    listed = [each for each in dict.fromkeys([*meanings, *values]) if each in values][:m]
+    for meaning, alike in groupby(listed, lambda each: meanings.get(each) or each):
+        settings = ", ".join(f"{each} = {values[each]!r}" for each in alike)
+        print(f"  {settings}{_explained(meaning if meaning not in values else None)}")
     if shown is None and (lines := readings(name)):
         print(f"\n{'replies':62}{'reading = fair':36}reading = literal", *lines, sep="\n  ")
     print(f"\nplayers{unit and f' ({unit})'}")
-    for player, cls in sorted(list_players(game).items()):
+    players = list_players(game)
+    for cls in dict.fromkeys(players[name] for name in sorted(players)):
+        names = ", ".join(sorted(name for name, one in players.items() if one is cls))
         params = ", ".join(p for p in inspect.signature(cls).parameters if p != "seed")
         told = first_paragraph(cls.__doc__)
-        print(f"  {player}{f' ({params})' if params else ''}{_explained(told.split(':')[0] if shown else told)}")
+        print(f"  {names}{f' ({params})' if params else ''}{_explained(told.split(':')[0] if shown else told)}")
     if shown:
         print(f"\nall {len(presets)} presets, {len(values)} parameters and details: negolab games {name} --all")
     if name in guide_pages():
@@ -260,7 +265,7 @@ def watch(
 @app.command("play")
 def play_(
     game: GameName,
-    seat: Annotated[str, typer.Option(help="Your seat, A or B.")] = "B",
+    seat: Annotated[str, typer.Option(help="Your seat: A, B or its role, such as buyer.")] = "B",
     against: Annotated[str, typer.Option(help="Your opponent.")] = "random-legal",
     preset: Preset = None,
     set_: Set = None,
@@ -268,15 +273,15 @@ def play_(
     out: Annotated[Path, typer.Option(help="Folder for the record.")] = RUNS / "play",
 ) -> None:
     """Play one match yourself in the terminal. /quit or Ctrl-D stops; the record is kept."""
-    mine = parse_seat(seat)
     loaded = load_game(game, preset, set_)
+    mine = parse_seat(seat, loaded)
     away = other(mine)
     player = resolve(against, loaded)
     match = Match(loaded, seed=seed, players={mine: "person", away: player.name})
     opponent = seat_players(match, people={mine}, factories={player.name: player})[away]
     treat_signals_as_interrupt()
     with _record_writer(out) as save:
-        print("You play in this terminal: one line a message (\\n for a line break), /quit to stop.")
+        print("Type one message per line (\\n for a line break), or /quit to stop.")
         try:
             _play_in_terminal(match, mine, opponent)
         except (EOFError, KeyboardInterrupt):

@@ -68,7 +68,9 @@ def print_left_out(source: RecordSource) -> None:
 def replay(
     file: FileOrFolder,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Show only what A or B saw and said.")] = None,
+    seat: Annotated[
+        str | None, typer.Option(help="Show only what one seat saw and said: A, B or its role, such as buyer.")
+    ] = None,
     module: Modules = None,
     trust: Trust = False,
     browser: Annotated[bool, typer.Option("--browser", help="Open the records in the browser.")] = False,
@@ -91,9 +93,9 @@ def replay(
         serve.start(
             serve.PageOptions(page="replay", source=file, modules=modules, port=port, out=out, base_urls=base_urls)
         )
-    view = None if seat is None else parse_seat(seat)
     source = open_records(file)
     records = select_records(source, id)
+    view = None if seat is None else parse_seat(seat, records[0].game)
     print_left_out(source)
     if html is not None:
         page: str = import_module("negolab_widgets.replay.file").replay_page(records, view)
@@ -168,7 +170,7 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         print(play.escape_line(f"{counted(count, 'record')}: {cause}; first: {first}"))
     if others := _other_values(run) if source.kind == "sweep" else []:
         more = f"; and {len(others) - 3:,} more" if len(others) > 3 else ""
-        raise ValueError(f"cells that ran with other values than the plan's: {'; '.join(others[:3])}{more}")
+        raise ValueError(f"cells that ran with values other than the plan's: {'; '.join(others[:3])}{more}")
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {counted(n, 'record')}")
     replay_to = "it replays to its" if n == 1 else "all replay to their"
@@ -220,7 +222,9 @@ def export(
     ],
     out: Annotated[Path | None, typer.Option(help="Folder to write to (default: where the records are).")] = None,
     id: Id = None,
-    seat: Annotated[str | None, typer.Option(help="Transcripts of what A or B saw and said.")] = None,
+    seat: Annotated[
+        str | None, typer.Option(help="Transcripts of what one seat saw and said: A, B or its role.")
+    ] = None,
     db: Db = None,
     module: Modules = None,
     trust: Trust = False,
@@ -232,12 +236,11 @@ def export(
     import_games(source, module, trust)
     if to not in (*_STYLES, *_TABLES) and "," not in to:
         raise ValueError(f"--to {to!r}: {suggest(to, [*_STYLES, *_TABLES, *_DOMAINS])}")
-    view = None if seat is None else parse_seat(seat)
-    if view is not None and to not in _STYLES:
-        raise ValueError(f"--seat {view}: tables contain both seats; choose --to {', '.join(_STYLES)}")
+    if seat is not None and to not in _STYLES:
+        raise ValueError(f"--seat {seat}: tables contain both seats; choose --to {', '.join(_STYLES)}")
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
-            raise ValueError(f"{source}: of a study there are tables of all matches: choose --to csv or --to parquet")
+            raise ValueError(f"{source}: a study exports tables of all its matches: choose --to csv or --to parquet")
         study.export(source, db, out, to)
         return
     folder = out or (source if source.is_dir() else source.parent)
@@ -249,7 +252,7 @@ def export(
         opened = open_records(source)
         records = select_records(opened, id)
         print_left_out(opened)
-        paths = _transcripts(records, to, folder, view)
+        paths = _transcripts(records, to, folder, None if seat is None else parse_seat(seat, records[0].game))
     for path in paths[:10]:
         print(play.escape_line(str(path)))
     if len(paths) > 10:
@@ -276,7 +279,7 @@ def _domain(scenario: str, to: str, folder: Path) -> None:
         atomic_write(folder / name, text.encode())
         print(escape_line(str(folder / name)))
     print(
-        "not carried: turns, roles, briefs, talk, who opens, what is shown, how offers are answered, walking away, "
+        "not included: turns, roles, briefs, talk, who opens, what is shown, how offers are answered, walking away, "
         "source"
     )
 
@@ -290,7 +293,7 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     tables = export.open_tables(opened, None if id is None else partial(_has_id, id=id))
     if coded := list(code_rows(source)):
         tables = tables._replace(others={**tables.others, "codes": ([*tables.join, *CODES], coded)})
-    rows = export.export(tables, folder, endings)
+    rows = export.export(tables, folder, endings, source)
     print_left_out(opened)
     if "matches" not in rows:
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))

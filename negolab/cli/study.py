@@ -141,7 +141,7 @@ def links(
     n: Annotated[int | None, typer.Option("-n", min=1, max=100_000, help="Create this many links.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Print one link that anyone may use.")] = False,
     test: Annotated[
-        bool, typer.Option("--test", help="Create links for trying the study; their data count nowhere.")
+        bool, typer.Option("--test", help="Create links for testing the study; their data are not counted.")
     ] = False,
     new_study: Annotated[bool, advanced("--new", help="Add the study to a database that has others.")] = False,
     url: Annotated[str, typer.Option(help="Public address of the study.")] = tokens.LOCAL_URL,
@@ -167,7 +167,7 @@ def links(
         if not people:
             raise ValueError(f"{file}: no unused links that are still valid; -n 20 makes 20")
         if study.external is not None and not test:
-            print("these links carry no id of a panel, which `study bonus` needs: --open does", file=sys.stderr)
+            print("these links have no panel id, which `study bonus` needs: use --open", file=sys.stderr)
         write([(p.number, _link(kept, p, url)) for p in people])
         _expiry("the first of them", people[0].created, study)
 
@@ -251,7 +251,7 @@ def status(
             try:
                 print_status(database, study, again=True)
             except sa.exc.DBAPIError as error:
-                print(f"the database is away ({describe_error(error)}); retrying", file=sys.stderr)
+                print(f"the database is unavailable ({describe_error(error)}); retrying", file=sys.stderr)
 
 
 @app.command()

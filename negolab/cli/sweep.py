@@ -78,7 +78,7 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
     if plan.models is not None and missing:
         print(_cost(finished, missing * scale, plan))
     if finished and missing and not done:
-        print(f"(by the cells of the trial; a cell is taken to be {scale:g} times as large)")
+        print(f"(from the trial's cells, assuming that a cell is {scale:g} times as large)")
 
 
 _GAMES = ("games", "matches", "deals", "n")
@@ -97,14 +97,14 @@ def _games_ratio(plan: SweepPlan, trial: list[CellStatus]) -> float:
 def _estimate(done: list[CellStatus], left: float, plan: SweepPlan, workers: int) -> str:
     """Estimate the duration of the remaining cells from the finished ones."""
     if not left:
-        return "nothing is left to do"
+        return "nothing left to do"
     most = plan.limits.cell_seconds
     if done:
         each = estimate_mean([cell.seconds for cell in done])
         words = f"{each.value:.1f} s a cell{_interval(each, '.1f', ' s')}"
         return f"about {_lasting(left * each.value / workers)} more on {workers} workers: {words}"
     bound = f", at most {_lasting(left * most / workers)} on {workers} workers" if most else ""
-    return f"how long is known once a cell has run: try --tiny{bound}"
+    return f"the duration is unknown until a cell has run: try --tiny{bound}"
 
 
 def _cost(done: list[CellStatus], left: float, plan: SweepPlan) -> str:
@@ -112,7 +112,7 @@ def _cost(done: list[CellStatus], left: float, plan: SweepPlan) -> str:
     paid = [cell.usd for cell in done if cell.usd is not None]
     cap = "" if plan.limits.usd is None else f"; the sweep stops at ${plan.limits.usd:.2f}"
     if not paid:
-        return f"what models cost is known once a cell with known prices has run{cap}"
+        return f"the cost of models is unknown until a cell with known prices has run{cap}"
     each = estimate_mean(paid)
     return f"models about ${left * each.value:.2f} more: ${each.value:.4f} a cell{_interval(each, '.4f')}{cap}"
 

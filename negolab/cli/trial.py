@@ -105,7 +105,7 @@ def _progress(total: int, unit: str) -> tqdm[NoReturn]:
 
 def _print_replaced(models: Sequence[str]) -> None:
     for name in models:
-        print(f"{printable(name)} was played by random-legal: --models asks the model itself")
+        print(f"{printable(name)} was played by random-legal: use --models to call the model itself")
 
 
 def _try(
@@ -144,7 +144,7 @@ def found_lines(found: Findings) -> list[str]:
         *_table(("what bots did", "n", "ended"), [(what, str(sum(n.values())), _counts(n)) for what, n in found.paths]),
         "",
         *_table(("ending", "n", "code"), [(name, str(n), code or "none") for name, n, code in found.endings]),
-        *(f"not ended for {n} who closed the page at {at}: no limit runs there" for at, n in found.stayed.items()),
+        *(f"not ended for {n} who closed the page at {at}: there is no time limit" for at, n in found.stayed.items()),
         "",
         *_table(
             ("page", "came", "went on", "median s", "longest s"),
@@ -237,7 +237,7 @@ def _try_browsers(study: Study, trial: BrowserTrial) -> bool:
         _print_replaced(without_models(study)[1])
     if tried.pairing != study.pairing:
         player = printable(str(tried.pairing.player))
-        print(f"here whoever waits {tried.pairing.wait:g} s for a partner plays {player}")
+        print(f"here, anyone who waits {tried.pairing.wait:g} s for a partner plays {player}")
     print("\n".join(map(printable, [*browser_lines(visits, endings), "", *_verdict(wrong)])))
     if trial.pictures is not None:
         print(f"pictures: {printable(str(trial.pictures))}")

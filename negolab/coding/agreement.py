@@ -6,7 +6,7 @@ A resample draws whole matches, because what is said in one match is not indepen
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import combinations, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 RESAMPLES = 1000
 """Resamples of matches behind an interval."""
+ALL_ALIKE = "all values are the same: no variation to agree on"
 
 
 def alpha(coded: Iterable[Sequence[float]], level: Level = "nominal") -> float:
@@ -78,7 +79,7 @@ def resampled(
 
 
 def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """Return how far all coders agree on each code that two or more gave.
+    """Return how far all coders agree on each code.
 
     Args:
         book: The codebook.
@@ -87,24 +88,22 @@ def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) ->
 
     Returns:
         A row per code: its level, the number of coders, of units that two or more coded and of their matches, and
-        Krippendorff's `alpha` with its 95% interval (`low`, `high`).
+        Krippendorff's `alpha` with its 95% interval (`low`, `high`); `note` says why one of these is missing.
     """
     rows = [_agreement(name, code.measured, answers(readings, name), resamples) for name, code in book.codes.items()]
-    return pd.DataFrame(row for row in rows if row is not None)
+    return pd.DataFrame(rows)
 
 
-def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> dict[str, Any] | None:
+def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> dict[str, Any]:
     coded = {place: [value for value in row if value == value] for place, *row in given.itertuples()}
     shared = {place: values for place, values in coded.items() if len(values) > 1}
     known = sorted({value for values in shared.values() for value in values})
     matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros((len(known),) * 2))
     for place, values in shared.items():
         matches[place[:2]] += _pairs(values, known)
-    if not shared:
-        return None
-    parts = np.stack([*matches.values()])
+    parts = np.stack([*matches.values()] or [np.zeros((0, 0))])
     low, high = resampled(parts, lambda pairs: _alpha(pairs, known, level), resamples)
-    sizes = {"coders": int(given.notna().any().sum()), "units": len(shared), "matches": len(parts)}
+    sizes = {"coders": int(given.notna().any().sum()), "units": len(shared), "matches": len(matches)}
     return {
         "code": name,
         "level": level,
@@ -112,7 +111,19 @@ def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> 
         "alpha": _alpha(parts.sum(0), known, level),
         "low": low,
         "high": high,
+        "note": _note(sizes, known),
     }
+
+
+def _note(sizes: Mapping[str, int], known: Sequence[float]) -> str:
+    """Say why a code has no alpha, or no interval; "" if it has both."""
+    if sizes["coders"] < 2:
+        return "needs two coders"
+    if not sizes["units"]:
+        return "no unit was coded by two coders"
+    if len(known) == 1:
+        return ALL_ALIKE
+    return "one match: no interval" if sizes["matches"] == 1 else ""
 
 
 def answers(readings: Readings, code: str) -> pd.DataFrame:
@@ -130,16 +141,19 @@ def confusion(readings: Readings, code: str, one: str, two: str) -> pd.DataFrame
 
 
 def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
-    """Return Cohen's kappa (1960) of each code and pair of coders, with the units that both coded and their share of
-    agreement; empty where all values are alike."""
+    """Return Cohen's kappa (1960) of each code and pair of coders, with the units that both coded, their share of
+    agreement, and a `note` where all values are the same, so that there is no kappa."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
     rows = []
     for code, (one, two) in product(book.codes, combinations(readings, 2)):
         table = confusion(readings, code, one, two).to_numpy()
+        if not table.size:
+            continue
         kappa = cohens_kappa(table, return_results=False) if len(table) > 1 else float("nan")
         sizes = {"code": code, "coders": f"{one}, {two}", "units": table.sum()}
-        rows += [{**sizes, "alike": table.trace() / table.sum(), "kappa": float(kappa)}] if table.size else []
+        note = "" if kappa == kappa else ALL_ALIKE
+        rows.append({**sizes, "alike": table.trace() / table.sum(), "kappa": float(kappa), "note": note})
     return pd.DataFrame(rows)
 
 

@@ -56,7 +56,7 @@ def units(source: Path, kind: UnitKind) -> dict[Place, Unit]:
     """
     found = {place: unit for cell, record in records(source) for place, unit in _units(record, cell, kind)}
     if not found:
-        raise ValueError(f"{source}: nobody said anything that could be coded")
+        raise ValueError(f"{source}: nothing was said that could be coded")
     return found
 
 

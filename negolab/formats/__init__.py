@@ -184,7 +184,7 @@ class RecordSource:
 
     def __init__(self, path: Path | str) -> None:
         if path == "":
-            raise ValueError("records are read from a file or a folder; the name is empty")
+            raise ValueError("the name of the file or folder of records is empty")
         self.path = Path(path)
         if not self.path.exists():
             raise FileNotFoundError(f"no records at {path}: neither a file nor a folder")

@@ -102,7 +102,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
 def _to_record(dialogue: Dialogue, file: str) -> Record:
     turns = list(_turns(dialogue["chat_logs"]))
     if not turns:
-        raise ValueError("nobody wrote anything")
+        raise ValueError("it contains no messages")
     first = turns[0].worker
     workers: dict[Seat, str] = {"A": first, "B": next(w for w in dialogue["participant_info"] if w != first)}
     seats = {worker: seat for seat, worker in workers.items()}
@@ -183,7 +183,7 @@ def _compare(match: Match) -> None:
         raise ValueError("it has neither an agreement nor a walk-away")
     stored = {seat: match.notes["participants"][seat]["outcomes"]["points_scored"] for seat in SEATS}
     if match.ended.payoffs != stored:
-        raise ValueError(f"it pays {match.ended.payoffs}, and stored are {stored}")
+        raise ValueError(f"it pays {match.ended.payoffs}, but the file says {stored}")
 
 
 def _notes(dialogue: Dialogue, file: str, workers: dict[Seat, str], turns: list[_Turn]) -> dict[str, Any]:

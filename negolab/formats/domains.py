@@ -52,7 +52,7 @@ def read_folder(folder: Path) -> tuple[str, list[str]]:
         The text of the scenario, and sentences on what was rounded or left out.
 
     Raises:
-        ValueError: There is no such domain, or something in it cannot be carried; the message names the file.
+        ValueError: There is no such domain, or something in it cannot be converted; the message names the file.
     """
     if not folder.is_dir():
         raise ValueError(f"{folder} is not a folder: name one with a domain and two profiles")
@@ -97,7 +97,7 @@ def _number(text: Any) -> Fraction:
 def _range(low: Any, high: Any) -> list[str]:
     first, last = _number(low), _number(high)
     if first.denominator != 1 or last.denominator != 1 or not 0 < last - first < MAX_OPTIONS:
-        raise ValueError(f"a range from {low} to {high} cannot be carried: whole numbers, at most {MAX_OPTIONS:,}")
+        raise ValueError(f"a range from {low} to {high} cannot be converted: whole numbers, at most {MAX_OPTIONS:,}")
     return [str(number) for number in range(int(first), int(last) + 1)]
 
 
@@ -126,14 +126,14 @@ def _genius_options(issue: ET.Element) -> list[str]:
         return _range(source.get("lowerbound"), source.get("upperbound"))
     if kind != "discrete":
         raise ValueError(
-            f"issue {issue.get('name')!r}: {kind} values cannot be carried, only options and whole numbers"
+            f"issue {issue.get('name')!r}: {kind} values cannot be converted, only options and whole numbers"
         )
     return [item.attrib["value"] for item in issue.findall("item")]
 
 
 def _genius_profile(name: str, root: ET.Element, issues: Issues) -> Profile:
     if any(next(root.iter(tag), None) is not None for tag in ("ufun", "hyperRectangle")):
-        raise ValueError("a nonlinear utility cannot be carried")
+        raise ValueError("a nonlinear utility cannot be converted")
     places = {issue.get("name"): issue for issue in root.iter("issue")}
     weights = {weight.get("index"): _number(weight.get("value")) for weight in root.iter("weight")}
     rows = []
@@ -151,7 +151,7 @@ def _genius_values(issue: ET.Element, options: list[str]) -> list[Fraction]:
     evaluator = issue.find("evaluator")
     if evaluator is not None and (kind := evaluator.get("ftype")):
         if kind != "linear":
-            raise ValueError(f"issue {issue.get('name')!r}: an evaluator of type {kind} cannot be carried")
+            raise ValueError(f"issue {issue.get('name')!r}: an evaluator of type {kind} cannot be converted")
         offset, slope = (
             _number(evaluator.get(name, evaluator.get(old, default)))
             for name, old, default in (("offset", "parameter0", "0"), ("slope", "parameter1", "1"))
@@ -186,7 +186,7 @@ def _negmas_options(issue: Mapping[str, Any]) -> list[str]:
     if kind == "ContiguousIssue":
         return _range(*values)
     if kind not in ("CategoricalIssue", "OrdinalIssue", "CardinalIssue", "DiscreteOrdinalIssue"):
-        raise ValueError(f"issue {issue['name']!r}: a {kind} cannot be carried")
+        raise ValueError(f"issue {issue['name']!r}: a {kind} cannot be converted")
     return list(map(str, values))
 
 
@@ -196,9 +196,9 @@ def _short(type_name: Any) -> str:
 
 def _negmas_profile(name: str, root: Mapping[str, Any], issues: Issues) -> Profile:
     if (kind := _short(root["type"])) not in ("LinearAdditiveUtilityFunction", "LinearUtilityAggregationFunction"):
-        raise ValueError(f"a {kind} cannot be carried, only a LinearAdditiveUtilityFunction")
+        raise ValueError(f"a {kind} cannot be converted, only a LinearAdditiveUtilityFunction")
     if root.get("reserved_outcome") is not None:
-        raise ValueError("a reserved outcome cannot be carried")
+        raise ValueError("a reserved outcome cannot be converted")
     values, bias = root["values"], _number(root.get("bias") or 0)
     ordered = [values[issue] for issue, _ in issues] if isinstance(values, dict) else values
     weights = [_number(weight) for weight in root.get("weights") or [1] * len(issues)]
@@ -216,7 +216,7 @@ def _negmas_values(function: Mapping[str, Any], options: list[str]) -> list[Frac
         stated = {str(option): _number(value) for option, value in function["mapping"].items()}
         return [stated[option] for option in options]
     if kind not in ("AffineFun", "LinearFun", "IdentityFun"):
-        raise ValueError(f"a {kind} cannot be carried")
+        raise ValueError(f"a {kind} cannot be converted")
     slope, bias = _number(function.get("slope", 1)), _number(function.get("bias", 0))
     return [slope * _number(option) + bias for option in options]
 
@@ -239,7 +239,7 @@ def _scenario(
     one, two = (side.discount for side in sides)
     if one != two:
         raise ValueError(
-            f"{folder}: two discounts, {float(one):g} and {float(two):g}, cannot be carried: an agenda has one"
+            f"{folder}: two discounts, {float(one):g} and {float(two):g}, cannot be converted: an agenda has one"
         )
     names = " and ".join(f"{seat} is {side.name}" for seat, side in zip(SEATS, sides, strict=True))
     found: dict[str, Any] = {
@@ -270,7 +270,7 @@ def _scenario(
     try:
         convert_table(found, Agenda)
     except ValueError as error:
-        raise ValueError(f"{folder}: cannot be carried: {error}") from None
+        raise ValueError(f"{folder}: cannot be converted: {error}") from None
     return _toml(found), [names, *said]
 
 
@@ -297,7 +297,7 @@ def domain_files(scenario: str, program: str) -> dict[str, str]:
     game = catalog.load("agenda", preset=scenario)
     assert isinstance(game, Agenda)
     if isinstance(game.issues, int) or game.draw.permute:
-        raise ValueError("points that are drawn at the deal cannot be carried: give each issue its points")
+        raise ValueError("points that are drawn at the deal cannot be converted: give each issue its points")
     issues = game.issues
     write = {"genius": _genius_files, "negmas": _negmas_files}[program]
     return write(game, {seat: points_table(issues, [i.points(seat) for i in issues], seat) for seat in SEATS})
@@ -309,7 +309,7 @@ def _options(issue: Issue) -> Iterable[str]:
 
 def _genius_files(game: Agenda, tables: Mapping[Seat, PointsTable]) -> dict[str, str]:
     if any(points < 0 for table in tables.values() for row in table for points in row):
-        raise ValueError("negative points cannot be carried to GENIUS")
+        raise ValueError("negative points cannot be converted to GENIUS")
     files = {"domain.xml": ET.Element("negotiation_template")}
     _genius_space(files["domain.xml"], game, None)
     for seat, table in tables.items():
@@ -343,7 +343,7 @@ def _genius_space(parent: ET.Element | None, game: Agenda, table: PointsTable | 
 
 def _negmas_files(game: Agenda, tables: Mapping[Seat, PointsTable]) -> dict[str, str]:
     if Fraction(game.discount) != 1:
-        raise ValueError(f"the discount {game.discount} cannot be carried to NegMAS' files: set discount = 1")
+        raise ValueError(f"the discount {game.discount} cannot be converted to NegMAS' files: set discount = 1")
     issues = [{"name": i.name, "type": "CategoricalIssue", "values": list(_options(i))} for i in game.agenda]
     files: dict[str, Any] = {
         "domain.yml": {"name": game.title, "type": "DiscreteCartesianOutcomeSpace", "issues": issues}

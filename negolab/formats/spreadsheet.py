@@ -210,12 +210,12 @@ class Importer:
                 continue
             kept.append(row)
             if (seat := self._meaning(self._seats, row, "party")) == "skip":
-                self.left_out[number] = match, "is of a party that the map skips"
+                self.left_out[number] = match, "belongs to a party that the map skips"
                 continue
             players[seat] = self._cell(row, "player") or self._cell(row, "party")
             for turn in self._acts(row, seat, turns):
                 if end and turn.action in _ENDS:
-                    raise ValueError(f"ends the match once more, after row {end}: give each match an id of its own")
+                    raise ValueError(f"ends the match again, after row {end}: give each match an id of its own")
                 if end:
                     self.left_out[number] = match, f"comes after the end in row {end}"
                 elif turns and turns[-1].seat == turn.seat and self.game != "split":

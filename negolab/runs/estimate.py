@@ -38,7 +38,7 @@ class Load(NamedTuple):
 
     @override
     def __str__(self) -> str:
-        games = f"{self.games:,.0f} games to play"
+        games = f"{self.games:,.0f} matches to play"
         if not self.calls:
             return games
         cost = "dollars unknown: --price says prices" if self.usd is None else f"${self.usd:,.2f}"
@@ -103,7 +103,7 @@ def _half_width(matchups: list[Matchup], records: list[Record]) -> str:
     variance = _pooled_variance(groups.values())
     what = "a mean payoff" if is_single else "a strength"
     if variance is None or draws < 2:
-        return f"how wide the interval of {what} will be cannot be told from one game"
+        return f"how wide the interval of {what} will be cannot be estimated from one match"
     names = {name for matchup in matchups for name in matchup.players}
     games = 1 if is_single else 2 * sum(matchup.plan.games_a_draw for matchup in matchups) / len(names)
     half = t_quantile(draws - 1) * (variance / games / draws) ** 0.5

@@ -56,10 +56,10 @@ async def tell_longest_prompt(models: Models, game: AnyGame, seat: Seat, model: 
         tokens = max(model.estimate_tokens(match.record().seen_by(seat)) for match in matches)
     except Exception:  # of the endpoint, the game or its players: the first call and the games tell it
         return
-    remedy = "" if tokens <= window else ": longer games fail; history=last:6 sends less"
+    remedy = "" if tokens <= window else ": longer matches fail; history=last:6 sends less"
     models.policy.notify(
         f"{settings.model}: a prompt and its answer take up to about {tokens:,} tokens, as estimated from {GAMES} "
-        f"random games, and its context window is {window:,}{remedy}"
+        f"random matches, and its context window is {window:,}{remedy}"
     )
 
 

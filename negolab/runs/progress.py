@@ -80,7 +80,7 @@ class MatchCounter:
         self._row = self._row + 1 if reason_key == self._last else 1
         self._last = reason_key
         if stopped is not None and self._row == MAX_SAME_FAILURES:
-            raise RunFailed(f"{MAX_SAME_FAILURES} games in a row {stopped}, so the run was stopped: {reason}")
+            raise RunFailed(f"{MAX_SAME_FAILURES} matches in a row {stopped}, so the run was stopped: {reason}")
 
     def numbers(self) -> dict[str, int]:
         """Return the counts as fields of `Progress`."""

@@ -170,7 +170,7 @@ class Run:
     @override
     def __repr__(self) -> str:
         progress = self.progress
-        parts = [repr(str(self.folder)), progress.phase, f"{progress.over} of {progress.games} games"]
+        parts = [repr(str(self.folder)), progress.phase, f"{progress.over} of {progress.games} matches"]
         parts += [f"{progress.failed} failed"] * bool(progress.failed)
         parts += [f"{progress.timed_out} timed out"] * bool(progress.timed_out)
         return f"Run({', '.join(parts)})"

@@ -123,7 +123,7 @@ class MatchTimers:
 
     def timed_out(self) -> GameTimedOut:
         """Return the error of a game whose time is used up."""
-        return GameTimedOut(f"the game was not over after {self.seconds:g} s")
+        return GameTimedOut(f"the match was not over after {self.seconds:g} s")
 
     @asynccontextmanager
     async def game(self) -> AsyncIterator[None]:

@@ -58,6 +58,8 @@ class AdminService(PageService):
         self._database, self._service, self._models = database, service, models
         self._sessions = SessionManager(database, store=store, models=models)
         self._leases: dict[str, str] = {}
+        self._played = ""
+        """Id of the match that the lobby shows: until it is left, also after its end."""
         self._looked = time.monotonic()
         self._guard = TaskGuard(database, None)
         self._sessions.changed = lambda stored, _: self.presence[stored.id].touch()
@@ -84,6 +86,7 @@ class AdminService(PageService):
         except ValueError as error:
             raise AccessDenied(str(error)) from None
         self._sessions.begin(match, {seat: None})
+        self._played = match.id
         return self._lease(self._stored(match.id))
 
     def _match(self, request: Mapping[str, Any]) -> tuple[Match, Seat]:
@@ -102,9 +105,11 @@ class AdminService(PageService):
         return await self._models.listed()
 
     def playing(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the latest running match of a person with a new lease, as `play` does; {} if there is none."""
-        running = [stored for stored, _ in self._sessions.running() if stored.people]
-        return self._lease(running[-1]) if running else {}
+        """Return the latest running match of a person, else the one whose end was not left, with a new lease, as `play`
+        does; {} if there is none."""
+        running = [stored.id for stored, _ in self._sessions.running() if stored.people]
+        self._played = running[-1] if running else self._played
+        return self._lease(self._stored(self._played)) if self._played else {}
 
     # Branches.
 
@@ -190,6 +195,7 @@ class AdminService(PageService):
         stored = self._stored(self._page(lease))
         session, (seat,) = self._sessions.resume(stored), stored.people
         if action.get("kind") == "leave":
+            self._played = "" if stored.id == self._played else self._played
             session.stop(LEFT)
             return self._answer(stored.id)
         try:
@@ -238,4 +244,4 @@ def _stop_if_endless(session: MatchSession) -> None:
     """Stop a branch after `MOST` replies."""
     match = session.match
     if match.ended is None and sum(isinstance(event, Replied) for event in match.events) >= MOST:
-        session.stop(f"the branch had no end after {MOST} replies")
+        session.stop(f"the branch had not ended after {MOST} replies")

@@ -26,7 +26,7 @@ class Range(TomlTable, frozen=True):
         if not all(isfinite(number) for number in (self.first, self.last, self.step or 0)):
             raise ValueError("a range needs two finite ends")
         if (self.step is None) == (self.count is None):
-            raise ValueError("a range has a step or a count")
+            raise ValueError("a range needs a step or a count")
         if self.step is not None and not (self.last - self.first) * self.step > 0:
             raise ValueError(f"steps of {self.step:g} do not lead from {self.first:g} to {self.last:g}")
         if self.count is not None and self.count < 2:

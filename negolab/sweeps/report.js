@@ -6,7 +6,8 @@
   script.textContent = await new Response(unpacked).text();
   document.head.append(script);
   const plots = [...document.querySelectorAll(".plot")];
-  const texts = plots.map((plot) => plot.textContent);
+  const texts = plots.map((plot) => [...plot.children].map((one) => one.textContent));
+  const phone = matchMedia("(max-width: 44rem)");
   plots.forEach((plot) => plot.replaceChildren());
   const soft = document.createElement("span");
   soft.className = "soft";
@@ -19,11 +20,13 @@
   };
   const config = { displayModeBar: false, responsive: true, typesetMath: false };
   const draw = () => plots.forEach((plot, at) => {
-    const { data, layout } = read(texts[at]);
+    const { data, layout } = read(texts[at][phone.matches && texts[at].length > 1 ? 1 : 0]);
+    plot.style.height = `${layout.height || 450}px`;
     delete layout.width;
     window.Plotly.react(plot, data, { ...layout, autosize: true }, config);
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
+  phone.addEventListener("change", draw);
   addEventListener("beforeprint", draw);
   addEventListener("afterprint", draw);
   draw();

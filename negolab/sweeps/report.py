@@ -204,15 +204,24 @@ def _prepare(data: dict[str, Any]) -> set[str]:
     return set()
 
 
-def draw_figure(figure: dict[str, Any]) -> tuple[str, set[str]]:
-    """Return a figure, given as plain data, as HTML for `make_page`, and the kinds of its traces."""
+def draw_figure(figure: dict[str, Any], narrow: dict[str, Any] | None = None) -> tuple[str, set[str]]:
+    """Return a figure, given as plain data, as HTML for `make_page`, and the kinds of its traces.
+
+    `narrow` is the same one as it is drawn on a phone; without it, the figure scrolls there.
+    """
     layout = figure.get("layout", {})
-    height = int(layout.get("height") or 450)
-    size = f"height: {height}px" + (f"; min-width: {int(layout['width'])}px" if layout.get("width") else "")
+    size = f"height: {int(layout.get('height') or 450)}px"
+    size += f"; min-width: {int(layout['width'])}px" if layout.get("width") else ""
+    plot = _figure_data(figure) + (_figure_data(narrow) if narrow else "")
+    cls = "plot nl-fits" if narrow else "plot"
+    kinds = {str(trace.get("type", "scatter")) for trace in figure.get("data", ())} | {"scatter"}
+    return _box(f'<div class="{cls}" style="{size}">{plot}</div>', "Figure"), kinds
+
+
+def _figure_data(figure: dict[str, Any]) -> str:
     # Within a script, only the beginning of a tag could end it.
     text = json.dumps(figure, separators=(",", ":")).replace("<", "\\u003c")
-    plot = f'<div class="plot" style="{size}"><script type="application/json">{text}</script></div>'
-    return _box(plot, "Figure"), {str(trace.get("type", "scatter")) for trace in figure.get("data", ())} | {"scatter"}
+    return f'<script type="application/json">{text}</script>'
 
 
 def _render_markdown(text: str) -> str:

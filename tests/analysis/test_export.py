@@ -236,6 +236,18 @@ def test_an_export_is_one_command_for_a_run_and_says_its_rows(tmp_path: Path) ->
     assert last.returncode == 0 and last.stdout.startswith("1 match, "), last.stderr
 
 
+def test_a_folder_has_the_tables_of_one_run_which_may_be_exported_again(tmp_path: Path) -> None:
+    for name, players in (("first", ("boulware", "linear")), ("second", ("linear", "boulware"))):
+        kept(tmp_path / name, *nl.batch("bargaining", *players, n=2))
+    to = ("--to", "csv", "--out", str(tmp_path / "tables"))
+    for _ in range(2):
+        assert negolab("export", str(tmp_path / "first"), *to).returncode == 0
+    before = (tmp_path / "tables" / "matches.csv").read_bytes()
+    other = negolab("export", str(tmp_path / "second"), *to)
+    assert other.returncode == 2 and "tables: has the tables of ../first: choose another folder" in other.stderr
+    assert (tmp_path / "tables" / "matches.csv").read_bytes() == before
+
+
 def test_several_kinds_of_files_are_written_at_once(tmp_path: Path) -> None:
     source = kept(tmp_path / "run", *nl.batch("trading", "fair-split", "random-legal", n=3))
     ran = negolab("export", str(source), "--to", "csv,parquet", "--out", str(tmp_path / "tables"))

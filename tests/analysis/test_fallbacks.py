@@ -200,7 +200,7 @@ def test_a_cut_answer_is_told_with_its_limit() -> None:
     cut = Invalid(("cut",), "Too long.")
     notes = {"models": {"A": {"parameters": {"max_tokens": 1000}}, "B": {"parameters": {}}}}
     assert str(cause_of(cut, notes, "A")) == "answers cut at 1,000 tokens"
-    assert str(cause_of(cut, notes, "B")) == str(cause_of(cut, {}, "A")) == "answers cut at the limit of tokens"
+    assert str(cause_of(cut, notes, "B")) == str(cause_of(cut, {}, "A")) == "answers cut at the token limit"
     assert list_causes({Cause("format", "empty"): 2, Cause("time", "late"): 3}) == "3 late replies, 2 empty answers"
 
 
@@ -225,9 +225,9 @@ def cut_short(n: int, usable: int = 0) -> list[Record]:
 def test_a_summary_says_first_that_a_model_made_no_move_and_gives_it_no_payoff() -> None:
     lines = summary.tally_lines(summary.tally_records(cut_short(12)), "cents")
     assert lines[1] == "llm:short: 12 of 12 moves were not the model's: answers cut at 1,000 tokens"
-    assert "decided 12 of 12 games" in lines[2]
+    assert "decided 12 of 12 matches" in lines[2]
     (own,) = [line for line in lines if line.startswith("llm:short ")]
-    assert "no payoff of its own" in own and not any(character.isdigit() for character in own)
+    assert "no payoff: a rule made" in own and not any(character.isdigit() for character in own)
     agreed = next(at for at, line in enumerate(lines) if line.startswith("agreed"))
     assert lines[agreed + 1].split() == ["no", "fallback", "n", "=", "0"]
 

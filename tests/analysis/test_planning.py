@@ -88,7 +88,14 @@ def test_the_command_plans_from_a_batch_and_says_what_is_wrong_in_one_line(tmp_p
     first = done.stdout.splitlines()[2].split()
     assert first[0] == "80%" and int(first[4]) == 2 * int(first[2]), "a draw is played from both seats"
     for words, said in {
-        ("--effect", "5", "--outcome", "what"): "the run has no column 'what': choose one of",
+        ("--effect", "5", "--outcome", "payof"): "--outcome 'payof': the run has no such column: did you mean payoff?",
+        (
+            "--effect",
+            "5",
+            "--outcome",
+            "xyz",
+        ): "there are: payoff, gain, surplus_share, joint, agreed, efficiency, moves.",
+        ("--effect", "5", "--seat", "C"): "--seat must be one of A, B, buyer, seller, not 'C'",
         ("--effect", "0"): "the effect is 0",
         ("--effect", "5", "--values", "linear,nobody"): "--values: name two of boulware, linear",
     }.items():

@@ -47,7 +47,7 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     first = drawn_order(units(run, "utterance").values(), "anna")
     assert screen.locator(".nl-coder-text").inner_text() == first[0].text
     assert not re.search("anna-bot|llm:secret|seller|4000|m0", screen.inner_text()), "a coder is blind"
-    screen.get_by_role("button", name="Keep and go on").focus()
+    screen.get_by_role("button", name="Keep and continue").focus()
     begun = time.monotonic()
     for number in range(20):
         page.keyboard.press("1")
@@ -73,11 +73,11 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     assert fits_width(page)
     screenshot(page, "coder-narrow")
     page.set_viewport_size({"width": 1280, "height": 900})
-    page.get_by_role("button", name="Keep and go on").focus()
+    page.get_by_role("button", name="Keep and continue").focus()
     for text in ("21 of 21", "All 21 are coded"):
         page.keyboard.press("2")
         page.keyboard.press("Enter")
         screen.get_by_text(text).wait_for()
-    assert screen.get_by_role("button", name="Keep and go on").is_disabled()
+    assert screen.get_by_role("button", name="Keep and continue").is_disabled()
     assert len(latest(run, "mine")["anna"]) == 21 and not errors
     page.close()

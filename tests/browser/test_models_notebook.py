@@ -95,7 +95,7 @@ def test_the_numbers_of_a_study_are_those_of_its_records(server: Server, tmp_pat
     assert measure(found, "cost", priced).value == pytest.approx(100 * sum(reply.cost or 0 for reply in answers))
     assert measure(found, "cost", unpriced).n == 0, "no price is known"
     assert "unknown" in shown and f"`{priced}` is *gpt-5-nano*" in shown
-    assert "30 of 30" not in shown and "games are over" not in shown
+    assert "30 of 30" not in shown and "matches are over" not in shown
 
 
 def test_a_game_against_itself_is_one_game() -> None:
@@ -136,7 +136,7 @@ def test_a_study_stops_at_its_budget_and_goes_on_with_a_larger_one(server: Serve
     chosen["out"] = str(tmp_path / "out")
     with pytest.raises(papermill.PapermillExecutionError, match="the budget is reached") as stopped:
         studied(tmp_path, **chosen, budget=0.0003)
-    assert "games are over" in str(stopped.value)
+    assert "matches are over" in str(stopped.value)
     before = server.counts()["answered"]
     assert before > 0
     studied(tmp_path, **chosen, budget=1)

@@ -54,5 +54,8 @@ def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: 
     page.set_viewport_size(NARROW)
     page.wait_for_timeout(300)
     assert fits_width(page)
+    for name in ("Replay", "Play"):
+        page.get_by_role("link", name=name, exact=True).click()
+    page.get_by_role("button", name="Rematch").wait_for()
     assert not errors
     page.close()

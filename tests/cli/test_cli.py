@@ -57,7 +57,11 @@ def test_games_explains_each_preset_and_parameter_of_a_game() -> None:
         for preset, note in notes.items():
             assert f"  {preset}: {note}\n" in shown
         for parameter, value in catalog.parameters(game).items():
-            assert f"\n  {parameter} = {value!r}: " in shown
+            assert f" {parameter} = {value!r}" in shown
+        told = [
+            line.partition(": ")[2] for line in negolab("games", name).stdout.partition("\nplayers")[2].splitlines()
+        ]
+        assert len(set(filter(None, told))) == len(list(filter(None, told))), "no two players are described alike"
 
 
 def test_games_shows_three_presets_and_the_main_parameters_of_a_game() -> None:
@@ -105,7 +109,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["replay", ".", "--browser", "--seat", "A"], "leave out --id and --seat"),
         (["export", "nowhere", "--to", "docx"], "--to 'docx'"),
         (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
-        (["export", "nowhere", "--to", "tex", "--seat", "C"], "--seat must be A or B"),
+        (["play", "bargaining", "--seat", "C"], "--seat must be A (seller) or B (buyer), not 'C'"),
         (["export", "nowhere", "--to", "csv", "--seat", "A"], "tables contain both seats; choose --to md, html, tex"),
         (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
@@ -113,9 +117,10 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["lab", "--dir", __file__, "--no-browser", "--port", "FREE"], "is a file, where a folder is needed"),
         (["guide", "--save"], "--save needs a page"),
         (["guide", "sweps"], "the guide has no page 'sweps': did you mean sweeps"),
-        (["serve", "--port", "99999"], "less than or equal to 65535"),
-        (["watch", "trading", "--sed", "3"], "No such option"),
-        (["batch", "trading"], "Missing option"),
+        (["serve", "--port", "99999"], "--port must be at most 65535, not '99999'"),
+        (["watch", "trading", "--sed", "3"], "--seed"),
+        (["batch", "trading"], "--a is missing: negolab batch GAME --a ... --b ... --out ... (games: agenda, "),
+        (["batch", "trading", "--n", "many"], "--n must be a whole number, not 'many'"),
     ],
 )
 def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
@@ -198,7 +203,7 @@ def test_records_are_exported(tmp_path: Path, to: str) -> None:
 
 def test_a_person_is_told_that_the_rules_decided_for_it(tmp_path: Path) -> None:
     text = "abc\nstill nothing\n/quit\n"
-    ran = negolab("play", "bargaining", "--seat", "A", "--against", "boulware", "--out", str(tmp_path), text=text)
+    ran = negolab("play", "bargaining", "--seat", "Seller", "--against", "boulware", "--out", str(tmp_path), text=text)
     assert "No tries are left: the rules decide." in ran.stdout, ran.stdout
 
 
@@ -284,8 +289,8 @@ BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--s
 @pytest.mark.parametrize(
     ("players", "more", "told"),
     [
-        (("linear", "boulware"), ("--swap",), "only 2 of the 8 games are distinct"),
-        (("linear", "boulware"), (), "only 1 of the 8 games is distinct"),
+        (("linear", "boulware"), ("--swap",), "only 2 of the 8 matches are distinct"),
+        (("linear", "boulware"), (), "only 1 of the 8 matches is distinct"),
         (("linear", "random-legal"), (), ""),
         (("linear", "boulware"), ("--preset", "asymmetric"), ""),
     ],
@@ -304,11 +309,11 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     for n in ("20", "30"):
         ran = negolab(*BATCH, "--n", n, "--out", str(tmp_path))
         assert ran.returncode == 0, ran.stderr
-    assert "30 games" in ran.stdout
+    assert "30 matches" in ran.stdout
     assert "[" in ran.stdout and "n = 30" in ran.stdout
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
     other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
-    assert "has another run" in other.stderr
+    assert "has another run, which differs in a (greedy-honest then, chat now), b (random-legal then, " in other.stderr
 
 
 def _remove(folder: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_file_becomes_records_that_check_and_export(file: Path, tmp_path: Path
     ran = negolab(*IMPORT, str(file), "--out", str(out))
     assert ran.returncode == 0, ran.stderr
     assert "5 dialogues with both views" in ran.stdout
-    assert "one view only, left out (--all takes them): 1 dialogue, in lines 11" in ran.stdout
+    assert "one view only, left out (--all imports them): 1 dialogue, in lines 11" in ran.stdout
     assert "no dialogue in line 12: not a tagged line" in ran.stdout
     assert "5 records (2 agreed, 1 <disagree>, 1 <no_agreement>, 1 <disconnect>)" in ran.stdout
     agreement, score, pareto = ran.stdout.splitlines()[-3:]
@@ -78,7 +78,7 @@ def test_what_cannot_be_imported_is_one_line_and_leaves_no_folder(file: Path, tm
         ([tmp_path / "none.txt"], "none.txt is no file"),
         ([tmp_path], "is a folder: name the files in it"),
         ([file, other], "two files are called small"),
-        ([other], "--all takes them"),
+        ([other], "import them with --all"),
     ):
         ran = negolab(*IMPORT, *map(str, files), "--out", str(tmp_path / "run"))
         assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr

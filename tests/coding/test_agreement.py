@@ -83,7 +83,17 @@ def test_agreement_on_what_is_always_alike_is_unknown_and_one_match_has_no_inter
     one = rows(agreement(ONE, readings([0, 1, 0], [0, 1, 1], per_match=3)))
     assert np.isnan(same.alpha) and (same.units, same.matches) == (3, 3)
     assert one.matches == 1 and np.isnan(one.low) and one.alpha == pytest.approx(4 / 9)
-    assert agreement(ONE, readings([0, 1, 0])).empty
+    assert "all values are the same" in same.note and one.note == "one match: no interval"
+
+
+def test_a_code_without_alpha_says_why() -> None:
+    alone = rows(agreement(ONE, readings([0, 1, 0])))
+    assert np.isnan(alone.alpha) and (alone.units, alone.note) == (0, "needs two coders")
+    both = readings([0, 1], [0, 1])
+    apart = {"a": dict([*both["a"].items()][:1]), "b": dict([*both["b"].items()][1:])}
+    assert rows(agreement(ONE, apart)).note == "no unit was coded by two coders"
+    assert rows(agreement(ONE, both)).note == ""
+    assert list(kappas(ONE, readings([0, 0], [0, 0]))["note"]) == ["all values are the same: no variation to agree on"]
 
 
 def simulated(rng: np.random.Generator, matches: int) -> Readings:
@@ -125,7 +135,7 @@ def test_the_command_prints_agreement_and_lists_disagreements_with_their_words(t
     run = kept(tmp_path / "run", *(bargained(id=f"m{n}") for n in range(4)))
     (tmp_path / "mine.toml").write_text('[codes.threat]\ndefinition = "Announces something bad."')
     command = ("code", str(run), "--book", str(tmp_path / "mine.toml"))
-    assert "nobody has coded" in negolab(*command).stderr
+    assert "has no codes of mine yet" in negolab(*command).stderr
     for coder, at in (("anna", 2), ("ben", 1), ("gold", 2)):
         places = [Place(f"m{n}", turn=turn, seat="ABA"[turn]) for n in range(4) for turn in range(3)]
         given = [

@@ -107,7 +107,7 @@ def test_a_record_replays_and_is_measured() -> None:
         (dialogue(entry(2, "so"), entry(2, "what")), "did not write in turns"),
         (dialogue(entry(2, "so")), "neither an agreement nor a walk-away"),
         (dialogue(entry(2, "Accept-Deal")), "refuse"),
-        (dialogue(points=(25, 17)), "stored are"),
+        (dialogue(points=(25, 17)), "but the file says"),
         (dialogue(entry(2, "Submit-Deal", {})), "is incomplete"),
         (
             dialogue(entry(2, "Submit-Deal", {**deal(1, 3, 0), "issue2theyget": deal(1, 0, 0)["issue2youget"]})),
@@ -138,7 +138,7 @@ def test_the_command_writes_records_and_goes_on_where_it_was_stopped(tmp_path: P
         ran = negolab("import", "casino", str(path), "--out", str(out))
         assert ran.returncode == 0, ran.stderr
         assert "left out: small.json, dialogue 8: it has neither an agreement nor a walk-away" in ran.stdout
-        assert "1 record, whose points are as stored" in ran.stdout
+        assert "1 record, whose points match the stored ones" in ran.stdout
     assert negolab("check", str(out)).stdout.startswith("1 ")
     assert "B: [Reject] All of it? No." in negolab("replay", str(out), "--id", "casino-00007").stdout
 

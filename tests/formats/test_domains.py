@@ -1,4 +1,4 @@
-"""Domains of GENIUS and NegMAS: they come as scenarios and go back, and what cannot be carried is named."""
+"""Domains of GENIUS and NegMAS: they come as scenarios and go back, and what cannot be converted is named."""
 
 from __future__ import annotations
 
@@ -103,9 +103,9 @@ def test_utilities_of_negmas_are_as_computed_by_hand(tmp_path: Path) -> None:
 def test_a_shipped_scenario_goes_out_and_comes_back(name: str, program: str, tmp_path: Path) -> None:
     ran = negolab("export", name, "--to", program, "--out", "out", cwd=tmp_path)
     if (name, program) == ("supplier", "negmas"):
-        assert ran.returncode == 2 and "the discount 0.97 cannot be carried to NegMAS" in ran.stderr
+        assert ran.returncode == 2 and "the discount 0.97 cannot be converted to NegMAS" in ran.stderr
         return
-    assert ran.returncode == 0 and "not carried: turns, roles" in ran.stdout, ran.stderr
+    assert ran.returncode == 0 and "not included: turns, roles" in ran.stdout, ran.stderr
     made = negolab("new", "scenario", "back", "--from", "out", cwd=tmp_path)
     assert made.returncode == 0 and "A is profile-A and B is profile-B" in made.stdout, made.stderr
     game: Any = nl.load("agenda", preset=name)
@@ -145,13 +145,13 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
     ("domain", "profile", "said"),
     [
         (DOMAIN, PROFILE.replace("linear", "triangular"), "one.xml: issue 'Drives': an evaluator of type triangular"),
-        (DOMAIN.replace("integer", "real"), PROFILE, "domain.xml: issue 'Drives': real values cannot be carried"),
+        (DOMAIN.replace("integer", "real"), PROFILE, "domain.xml: issue 'Drives': real values cannot be converted"),
         (DOMAIN, PROFILE.replace("</objective>", "<ufun/></objective>"), "one.xml: a nonlinear utility"),
         (DOMAIN, PROFILE.replace('"8"', '"many"'), "one.xml: 'many' is not a number"),
         (DOMAIN, PROFILE.replace('"HP"', '"Apple"'), "one.xml: 'HP' is missing"),
         (DOMAIN, PROFILE.replace('"Drives"', '"Disk"'), "one.xml: 'Drives' is missing"),
         (DOMAIN, PROFILE.replace('"8"', '"1e999999999"'), "one.xml: '1e999999999' is not a number"),
-        (DOMAIN.replace('"3"', '"3000000"'), PROFILE, "a range from 1 to 3000000 cannot be carried"),
+        (DOMAIN.replace('"3"', '"3000000"'), PROFILE, "a range from 1 to 3000000 cannot be converted"),
         (DOMAIN.replace("Brand", "4 K"), PROFILE.replace("Brand", "4 K"), "must begin with a letter, not '4 K'"),
         (BOMB + PROFILE, PROFILE, "domain.xml: cannot be read as XML: a document type is refused"),
         (DOMAIN + " " * MAX_BYTES, PROFILE, "domain.xml: more than 4 MB"),
@@ -166,7 +166,7 @@ def test_what_cannot_be_carried_from_genius_is_named(tmp_path: Path, domain: str
 
 def test_two_discounts_are_named(tmp_path: Path) -> None:
     other = PROFILE.replace('factor value="1.0"', 'factor value="0.5"')
-    with pytest.raises(ValueError, match=r"two discounts, 1 and 0\.5, cannot be carried"):
+    with pytest.raises(ValueError, match=r"two discounts, 1 and 0\.5, cannot be converted"):
         read_folder(write(tmp_path / "bad", DOMAIN, PROFILE, other))
 
 
@@ -175,8 +175,8 @@ def test_two_discounts_are_named(tmp_path: Path) -> None:
     [
         (YAML_DOMAIN.replace("Contiguous", "Continuous"), YAML_PROFILE, "issue 'doors': a ContinuousIssue"),
         (YAML_DOMAIN, YAML_PROFILE.replace("LinearAdditive", "HyperRectangle"), "a HyperRectangleUtilityFunction"),
-        (YAML_DOMAIN, YAML_PROFILE.replace("AffineFun", "CosFun"), "a CosFun cannot be carried"),
-        (YAML_DOMAIN, YAML_PROFILE + "reserved_outcome: [red, 2]\n", "a reserved outcome cannot be carried"),
+        (YAML_DOMAIN, YAML_PROFILE.replace("AffineFun", "CosFun"), "a CosFun cannot be converted"),
+        (YAML_DOMAIN, YAML_PROFILE + "reserved_outcome: [red, 2]\n", "a reserved outcome cannot be converted"),
         (YAML_DOMAIN, YAML_PROFILE.replace("blue: 0.25", "green: 1"), "one.yml: 'blue' is missing"),
         (YAML_DOMAIN + "x: !!python/object/apply:os.system [ls]\n", YAML_PROFILE, "cannot be read as YAML"),
         (YAML_DOMAIN + "x: &a [1]\ny: *a\n", YAML_PROFILE, "cannot be read as YAML: aliases are refused"),
@@ -190,7 +190,7 @@ def test_what_cannot_be_carried_from_negmas_is_named(tmp_path: Path, domain: str
 
 def test_points_drawn_at_the_deal_do_not_go_out_and_files_stay(tmp_path: Path) -> None:
     ran = negolab("export", "random", "--to", "genius", cwd=tmp_path)
-    assert ran.returncode == 2 and "points that are drawn at the deal cannot be carried" in ran.stderr
+    assert ran.returncode == 2 and "points that are drawn at the deal cannot be converted" in ran.stderr
     assert negolab("export", "hiring", "--to", "negmas", cwd=tmp_path).returncode == 0
     again = negolab("export", "hiring", "--to", "negmas", cwd=tmp_path)
     assert again.returncode == 2 and "domain.yml" in again.stderr and "exists" in again.stderr

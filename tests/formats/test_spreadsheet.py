@@ -60,7 +60,7 @@ def test_a_price_log_gives_a_deal_at_48_and_no_deal_is_no_price() -> None:
     assert [cents for _, _, cents in final_state(deal).public.offers] == [5000, 4500, 4800]
     assert len(final_state(deal).public.messages) == 2
     assert (refused.end, final_state(refused).public.price) == ("NO_DEAL", None)
-    assert "'-1' is not a number" in made.left_out[16][1] and "once more" in made.left_out[22][1]
+    assert "'-1' is not a number" in made.left_out[16][1] and "ends the match again" in made.left_out[22][1]
     assert "comes after the end in row 28" in made.left_out[29][1] and "out of range" in made.left_out[30][1]
 
 

@@ -313,6 +313,6 @@ def test_a_call_that_cannot_be_noted_is_not_sent(tmp_path: Path, monkeypatch: py
     killed(tmp_path, 1)
     ledger, before = Ledger(tmp_path / FILE), (tmp_path / FILE).read_bytes()
     monkeypatch.setattr("negolab.ledger.os.write", lambda file, data: write(file, data[:7]))
-    with pytest.raises(RunFailed, match=r"calls.ndjson: what is spent cannot be noted: No space left"):
+    with pytest.raises(RunFailed, match=r"calls.ndjson: spending cannot be recorded: No space left"):
         asyncio.run(Budget(usd=1, ledger=ledger).reserve("m", Cost(1, 1)))
     assert (tmp_path / FILE).read_bytes() == before, "nothing of a line that does not fit stays"

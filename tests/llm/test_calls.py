@@ -332,8 +332,8 @@ def test_a_run_says_before_its_first_call_how_long_a_prompt_can_get(tmp_path: Pa
         ran = negolab("batch", game, *players, "--n", "20", "--out", str(tmp_path / "run"), "--unusable", "1", env=env)
     first, *others = [line for line in ran.stderr.splitlines() if line.startswith("negolab: ")]
     said = re.fullmatch(
-        r"negolab: fake: a prompt and its answer take up to about ([\d,]+) tokens, as estimated from 10 random games, "
-        "and its context window is 9,000",
+        r"negolab: fake: a prompt and its answer take up to about ([\d,]+) tokens, as estimated from 10 random "
+        "matches, and its context window is 9,000",
         first,
     )
     assert said is not None and not any("window" in line for line in others), ran.stderr
@@ -347,7 +347,7 @@ def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(tmp_path: 
         players = ["--a", "llm:fake", "--b", "llm:fake,history=last:2", "--base-url", server.url]
         ran = negolab("batch", "bargaining", *players, "--n", "2", "--out", str(tmp_path / "run"), "--no-cache")
     line = next(line for line in ran.stderr.splitlines() if "context window" in line)
-    assert line.endswith("its context window is 1,200: longer games fail; history=last:6 sends less")
+    assert line.endswith("its context window is 1,200: longer matches fail; history=last:6 sends less")
 
 
 def test_nothing_is_said_of_a_window_that_is_not_known(tmp_path: Path) -> None:
@@ -370,7 +370,7 @@ def test_calls_that_are_billed_and_hold_no_choice_are_in_the_sum(tmp_path: Path)
         asked = server.counts()["requests"]
     usd = asked * (1_000 * 3 + 1_133 * 15) / 1e6
     assert asked % 6 == 0 and asked >= 12, "two games and what was asked before them, six times each"
-    assert f"no answer    {asked} calls that were paid" in ran.stdout, ran.stdout
+    assert f"no answer    {asked} calls without an answer that were" in ran.stdout, ran.stdout
     assert f"tokens       {asked * 1_000:,} in, {asked * 1_133:,} out\ncost         ${usd:,.4f} for" in ran.stdout
 
 
@@ -387,9 +387,9 @@ def test_neither_a_price_nor_a_saving_that_is_not_known_is_nothing(tmp_path: Pat
         three = negolab(
             "batch", "bargaining", *players, "--n", "2", "--seed", "9", "--out", str(tmp_path / "c"), env=env
         )
-    assert re.search(r"cost +unknown for 8 calls: no price is known", one.stdout), one.stdout
+    assert re.search(r"cost +unknown for 8 calls: the price is unknown", one.stdout), one.stdout
     assert re.search(r"saved +unknown: 8 answers came from the cache", two.stdout), two.stdout
-    assert "unknown for 8 calls: no tokens are counted" in three.stdout and "no price" not in three.stdout
+    assert "unknown for 8 calls: tokens were not counted" in three.stdout and "price is unknown" not in three.stdout
     assert "$0.0000" not in one.stdout + three.stdout
 
 
@@ -413,11 +413,12 @@ def test_neither_a_model_nor_a_player_that_raises_is_called_deterministic(tmp_pa
                 "batch", "bargaining", "--a", name, "--b", "linear", "--n", "2", "--out", name[:4], *more, cwd=tmp_path
             )
             assert (
-                "neither the game nor the players draw anything" not in ran.stdout and "known exactly" not in ran.stdout
+                "nothing is random here, in the game or its players" not in ran.stdout
+                and "known exactly" not in ran.stdout
             ), ran.stdout
     scripts = ["--a", "time", "--b", "linear", "--n", "2", "--out", "scripts"]
     assert (
-        "neither the game nor the players draw anything"
+        "nothing is random here, in the game or its players"
         in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
     )
 
@@ -426,7 +427,7 @@ def test_a_smaller_number_of_games_than_the_folder_holds_is_told(tmp_path: Path)
     command = ["batch", "trading", "--a", "random-legal", "--b", "random-legal", "--out", str(tmp_path / "run")]
     assert "more than" not in negolab(*command, "--n", "4").stderr
     ran = negolab(*command, "--n", "2")
-    assert "the folder has 4 games, more than --n 2; the results above include all of them" in ran.stderr
+    assert "the folder has 4 matches, more than --n 2; the results above include all of them" in ran.stderr
 
 
 # What a record says of a model.

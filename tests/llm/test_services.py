@@ -218,7 +218,7 @@ def test_a_model_that_never_answers_usably_stops_the_run_with_status_3(
     played = play_case(case, services, tmp_path / "run", n=40)
     assert played.status == 3, played.out
     assert re.search(case.says, played.lines[-1]), played.err
-    assert not re.search(rf"^llm:{case.name}\S* at A +[\d.]+", played.out, re.MULTILINE), "no payoff is the model's"
+    assert not re.search(rf"^llm:{case.name}\S* as \w+ +[\d.]+", played.out, re.MULTILINE), "no payoff is the model's"
     true = services.counted(case.name)
     assert true.answered <= 60, "it stops soon"
 
@@ -259,7 +259,7 @@ def test_forty_games_on_money_for_six_finish_six(concurrency: int, services: Run
     services.forget()
     played = play_batch("mistral/good", services.url, tmp_path / "all" / "run", *cap, n=40)
     assert played.status == 2 and len(played.records) in (5, 6) and not played.stopped
-    assert f"{len(played.records)} of 40 games are over" in played.err and "budget is reached" in played.lines[-1]
+    assert f"{len(played.records)} of 40 matches are over" in played.err and "budget is reached" in played.lines[-1]
     true = services.counted("mistral/good")
     assert played.tokens == (true.input, true.output)
 

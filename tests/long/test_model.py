@@ -102,7 +102,7 @@ def test_what_is_missing_is_said_in_one_line(cache: Path) -> None:
         weights.find_weights(cache / "nowhere.gguf")
     with pytest.raises(ValueError, match="no model file at /nowhere"):
         weights.find_weights(env={weights.GGUF_VARIABLE: "/nowhere"})
-    with pytest.raises(ValueError, match="is no GGUF file"):
+    with pytest.raises(ValueError, match="is not a GGUF file"):
         weights.find_weights(_written(cache / "x.gguf", b"text"))
     assert weights.find_weights(_written(cache / "y.gguf", b"GGUF")) == cache / "y.gguf"
 

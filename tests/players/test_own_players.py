@@ -242,7 +242,7 @@ def test_a_changed_file_is_refused_and_then_accepted(mine: Path, tmp_path: Path)
     assert negolab(*command, "--n", "2").returncode == 0
     (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
     refused = negolab(*command, "--n", "4")
-    assert refused.returncode and "neighbour.py of mine.py has changed since games of" in refused.stderr
+    assert refused.returncode and "neighbour.py of mine.py has changed since matches of" in refused.stderr
     assert "Traceback" not in refused.stderr and len(nl.read(tmp_path / "run")) == 2
     accepted = negolab(*command, "--n", "4", "--trust")
     assert accepted.returncode == 0, accepted.stderr
@@ -293,7 +293,7 @@ def test_a_player_that_fails_when_it_is_made_fails_its_match_only(mine: Path, tm
 
 
 def test_a_run_in_which_every_game_fails_alike_is_stopped(mine: Path, tmp_path: Path) -> None:
-    with pytest.raises(RunFailed, match="10 games in a row failed"):
+    with pytest.raises(RunFailed, match="10 matches in a row failed"):
         nl.run("bargaining", "time", "mine.py:Raises", n=50, out=tmp_path / "run")
 
 

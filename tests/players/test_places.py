@@ -195,7 +195,7 @@ def test_what_if_offers_a_record_s_own_player_once_its_code_is_loaded(mine: Path
     replay = Replay(record, out=tmp_path / "out")
     options = replay._branching._seats["A"].options
     assert "mine.py:Haggler,share=0.25" in options and "haggler" in options
-    choose(replay, "Seat A is played on by", "mine.py:Haggler,share=0.25")
+    choose(replay, "Seat A continues with", "mine.py:Haggler,share=0.25")
     press(replay, "Branch from this step")
     branch = nl.read(tmp_path / "out")[-1]
     assert branch.header.players["A"] == "mine.py:Haggler,share=0.25"

@@ -109,7 +109,7 @@ def test_finished_games_stay_and_count_when_the_same_command_is_given_again(tmp_
 
 def test_answers_that_are_never_whole_are_no_moves_and_stop_the_run(tmp_path: Path) -> None:
     mute = Mute(lambda call: True, msgspec.structs.replace(CUT, attempts=3))
-    with pytest.raises(UnusableAnswers, match="answers cut at the limit of tokens: set a larger max_tokens"):
+    with pytest.raises(UnusableAnswers, match="answers cut at the token limit: set a larger max_tokens"):
         asyncio.run(run(tmp_path, mute, LLM, "linear", n=50, at_once=1).play())
     records = nl.read(tmp_path)
     assert len(records) == 7 and all(record.end == "ABORTED" for record in records)

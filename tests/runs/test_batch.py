@@ -126,9 +126,9 @@ def test_the_first_ctrl_c_finishes_what_is_in_play_and_the_second_drops_it(serve
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert re.search(r"stopping after \d+ running games \(press Ctrl-C again to drop them\)", err)
-    assert "stopped after 40 of 200 games: run the same command again to resume" in err
-    assert "40 games" in out and summary.tally_records(read(tmp_path)).ends["NO_DEAL"] == 40
+    assert re.search(r"stopping after \d+ running matches \(press Ctrl-C again to drop them\)", err)
+    assert "stopped after 40 of 200 matches: run the same command again to resume" in err
+    assert "40 matches" in out and summary.tally_records(read(tmp_path)).ends["NO_DEAL"] == 40
     process = start(command(server.url, tmp_path, 200))
     before = server.counts()["requests"]
     until(lambda: server.counts()["requests"] > before + 20)
@@ -136,7 +136,7 @@ def test_the_first_ctrl_c_finishes_what_is_in_play_and_the_second_drops_it(serve
     time.sleep(0.1)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=300)
-    assert process.returncode == 130 and "stopped after 40 of 200 games" in err
+    assert process.returncode == 130 and "stopped after 40 of 200 matches" in err
 
 
 def test_ctrl_c_drops_at_once_where_that_is_said(server: Server, tmp_path: Path) -> None:
@@ -145,7 +145,7 @@ def test_ctrl_c_drops_at_once_where_that_is_said(server: Server, tmp_path: Path)
     until(lambda: server.counts()["answered"] > 5)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=300)
-    assert process.returncode == 130 and "stopped after 0 of 200 games" in err
+    assert process.returncode == 130 and "stopped after 0 of 200 matches" in err
 
 
 @pytest.mark.long
@@ -182,7 +182,7 @@ def test_a_dead_endpoint_pauses_the_run_and_it_goes_on_when_it_is_back(tmp_path:
         out, err = process.communicate(timeout=90)
     assert process.returncode == 0, err
     assert "does not answer" in err and "answers again" in err
-    assert "60 games" in out and summary.tally_records(read(tmp_path)).stopped == 0
+    assert "60 matches" in out and summary.tally_records(read(tmp_path)).stopped == 0
 
 
 @pytest.mark.long
@@ -200,7 +200,7 @@ def test_faults_fail_games_with_a_reason_and_without_them_the_rest_completes(ser
     bad = [record for record in records if "stopped" in record.header.notes]
     assert len(records) == n and bad
     assert all(record.events[-1].reason for record in bad)  # type: ignore[union-attr]
-    assert "play the games that failed again with --retry failed" in ran.stderr
+    assert "play the matches that failed again with --retry failed" in ran.stderr
     came = [getattr(e, "reply", None) or getattr(e, "said", None) for r in records for e in r.events]
     ids = [reply.request_id for reply in came if reply is not None]
     assert None not in ids
@@ -222,7 +222,7 @@ def test_games_that_hang_are_timed_out_and_played_again_on_demand(server: Server
     ran = negolab(*command(server.url, tmp_path, 6, "--game-seconds", "1", "--concurrency", "6"))
     told = summary.tally_records(read(tmp_path))
     assert told.ends["timed out"] and not told.ends["failed"]
-    assert "--retry timeout" in ran.stderr and "the game was not over after 1 s" in ran.stdout
+    assert "--retry timeout" in ran.stderr and "the match was not over after 1 s" in ran.stdout
     server.set(faults={})
     ran = negolab(*command(server.url, tmp_path, 6, "--game-seconds", "9", "--retry", "timeout"))
     assert ran.returncode == 0 and summary.tally_records(read(tmp_path)).stopped == 0

@@ -199,12 +199,12 @@ def test_stopped_games_are_told_apart_in_the_summary(tmp_path: Path) -> None:
         if number in (1, 2):
             raise GameFailed("no answer in 6 attempts")
         if number == 3:
-            raise GameTimedOut("the game was not over after 9 s")
+            raise GameTimedOut("the match was not over after 9 s")
 
     shown = "\n".join(summary.tally_lines(summary.tally_records(played(tmp_path, Fake(act))), "cents"))
-    assert "8 games" in shown and "without a result: 3 of 8 games" in shown
-    assert "2   no answer in 6 attempts" in shown and "1   the game was not over after 9 s" in shown
-    assert "no deal       100.0%" in shown and "3 of them failed and count in no share" in shown
+    assert "8 matches" in shown and "without a result: 3 of 8 matches" in shown
+    assert "2   no answer in 6 attempts" in shown and "1   the match was not over after 9 s" in shown
+    assert "no deal       100.0%" in shown and "of which 3 failed (excluded from shares)" in shown
     assert shown.count("n = 5 draws") == 3, "shares and means are of those that were played"
 
 
@@ -271,7 +271,7 @@ def test_a_run_does_not_burn_through_its_games_when_all_fail_alike(tmp_path: Pat
     async def act(call: Call) -> None:
         raise ValueError(f"no template for chat {game_of(call)}")
 
-    with pytest.raises(RunFailed, match=f"{MAX_SAME_FAILURES} games in a row failed, .*ValueError: no template"):
+    with pytest.raises(RunFailed, match=f"{MAX_SAME_FAILURES} matches in a row failed, .*ValueError: no template"):
         played(tmp_path, Fake(act), n=500, at_once=5)
     assert MAX_SAME_FAILURES <= len(nl.read(tmp_path)) < MAX_SAME_FAILURES + 5
 
@@ -602,7 +602,7 @@ def test_every_answer_of_a_model_has_its_row_also_where_it_became_no_words(tmp_p
     told = summary.tally_records(records)
     assert told.taken.unpriced == 2 and told.taken.saved > 0 and told.faults["format", "refused"] == 2
     shown = "\n".join(summary.tally_lines(told, "cents"))
-    assert "unknown for 2 calls: no price is known" in shown and "came from the cache" in shown
+    assert "unknown for 2 calls: the price is unknown" in shown and "came from the cache" in shown
     assert "refused 2" in shown
 
 

@@ -126,7 +126,7 @@ def test_players_and_games_in_files_are_played_by_workers(tmp_path: Path, own: s
 
 def test_a_player_that_fails_in_a_worker_leaves_its_traceback_in_the_runs_log(tmp_path: Path, own: str) -> None:
     for count in (1, 2):
-        with pytest.raises(RunFailed, match=r"10 games in a row failed.*KeyError"):
+        with pytest.raises(RunFailed, match=r"10 matches in a row failed.*KeyError"):
             asyncio.run(opened(tmp_path / str(count), f"{own}:Failing", "linear", 400, count).play())
         assert 'raise KeyError(f"no price' in (tmp_path / str(count) / FAILURES).read_text()
         assert all(r.header.notes["stopped"] == "failed" for r in nl.read(tmp_path / str(count)))
@@ -154,7 +154,7 @@ def test_a_game_that_ends_its_worker_twice_fails_alone(tmp_path: Path, own: str)
 
 
 def test_a_run_whose_workers_always_die_stops_and_can_go_on(tmp_path: Path, own: str) -> None:
-    with pytest.raises(RunFailed, match=r"10 games in a row failed.*its worker ended with status 7, twice"):
+    with pytest.raises(RunFailed, match=r"10 matches in a row failed.*its worker ended with status 7, twice"):
         asyncio.run(opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2).play())
     run = opened(tmp_path / "run", f"{own}:Deadly", "linear", 40, 2, retry=frozenset({"failed"}))
     assert run.progress.over == 0
@@ -238,7 +238,7 @@ def test_ctrl_c_keeps_what_was_played_and_the_run_goes_on_later(tmp_path: Path, 
     process.send_signal(signal.SIGINT)
     _, errors = process.communicate(timeout=300)
     kept = len(timeless(nl.read(out)))
-    assert process.returncode == 130 and f"stopped after {kept} of 900 games" in errors
+    assert process.returncode == 130 and f"stopped after {kept} of 900 matches" in errors
     process = start(own, out, 900)
     process.communicate(timeout=300)
     assert process.returncode == 0 and len(timeless(nl.read(out))) == 900

@@ -62,6 +62,17 @@ def test_a_match_that_is_left_is_kept_and_not_found_again(tmp_path: Path) -> Non
     assert (record.end, record.header.seed, replay_differences(record)) == ("ABORTED", 7, [])
 
 
+def test_a_match_that_is_over_is_found_again_until_it_is_left(tmp_path: Path) -> None:
+    own = Own(tmp_path)
+    lease = own.play(preset="tolerant")
+    while own.desk.now(lease).state.table["closing"] is None:
+        own.say(lease, "pass")
+    again = own.desk.playing({})["lease"]
+    assert own.desk.now(again).state.table["closing"] is not None
+    own.desk.act(again, {"kind": "leave"})
+    assert own.desk.playing({}) == {}
+
+
 def test_a_record_that_the_folder_lacks_is_written_at_the_next_start(tmp_path: Path) -> None:
     own = Own(tmp_path)
     lease = own.play()

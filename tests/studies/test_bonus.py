@@ -117,7 +117,7 @@ def test_each_is_paid_what_they_earned_beyond_the_fee_and_only_once(panel: Panel
     assert stat.S_IMODE(first.path.stat().st_mode) == 0o600
     second = panel.settle(*rows)
     assert (second.path, second.amounts, second.earlier) == (None, {}, len(expected))
-    assert bonus_lines(second)[-1] == "nobody is due now: no file was written"
+    assert bonus_lines(second)[-1] == "no bonus is due now: no file was written"
     assert list(panel.folder.glob("*-bonus-*")) == [first.path]
     late = panel.add("latecomer")
     third = panel.settle(*rows, ("latecomer", "APPROVED"))
@@ -341,7 +341,7 @@ def test_the_command_says_where_the_file_is_and_what_it_costs(panel: Panel) -> N
     assert "\x1b" not in first.stdout and "evil: unknown" in first.stdout
     assert first.stdout.endswith(f"haggling-bonus-1.csv: 1 bonus, £{money} in all, to upload at the panel\n")
     second = negolab(*args, cwd=panel.folder)
-    assert second.stdout.endswith("nobody is due now: no file was written\n")
+    assert second.stdout.endswith("no bonus is due now: no file was written\n")
     assert "1 with a bonus that an earlier run wrote: skipped" in second.stdout
     assert not (panel.folder / "haggling-bonus-2.csv").exists()
 
@@ -353,7 +353,7 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
         cli_bonus.bonus(panel.file, **options)
         return capsys.readouterr().out
 
-    assert run(status=True) == "no file of bonuses was written yet\n"
+    assert run(status=True) == "no bonus file has been written yet\n"
     for id in ("one", "two"):
         panel.add(id, "partner")
     path = panel.settle(("one", "APPROVED"), ("two", "APPROVED")).path

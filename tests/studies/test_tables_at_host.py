@@ -358,6 +358,11 @@ def test_the_lobby_plays_a_game_at_the_host(desk: HostProcess) -> None:
     (record,) = read(desk.out)
     assert (record.id, record.header.seed) == (match.id, 7)
     assert replay_differences(record) == []
+    again = opened_lobby()
+    assert f"Kept as record {match.id[:12]}." in page_text(again) and "Rematch" in button_labels(again)
+    press_button(again, "Another game")
+    assert again._game.value == "split"
+    assert "Start the match" in button_labels(opened_lobby()), "the end was left"
 
 
 def test_a_lobby_that_is_loaded_again_goes_on_with_the_match(desk: HostProcess) -> None:

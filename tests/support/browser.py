@@ -109,9 +109,9 @@ def check_result(table: Any, out: Any, game: str) -> None:
 
 
 def open_lobby(page: Any) -> None:
-    """Wait for the lobby; leave a match that still runs there."""
-    page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match)$")).wait_for()
-    if page.get_by_role("button", name="Leave this match").is_visible():
+    """Wait for the lobby; leave a match that it still shows."""
+    page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match|Another game)$")).wait_for()
+    if not page.get_by_role("button", name="Start the match").is_visible():
         leave_match(Mouse(page))
 
 
@@ -304,7 +304,7 @@ def branch_replay(page: Any, url: str, before: Callable[[], None] = lambda: None
     page.wait_for_timeout(1000)
     before()
     for number in (1, 2):
-        page.get_by_label("Seat B is played on by").select_option(index=number + 1)
+        page.get_by_label("Seat B continues with").select_option(index=number + 1)
         page.get_by_role("button", name="Branch from this step").click()
         page.get_by_label("Right").locator("option", has_text=f"branch {number},").wait_for(state="attached")
     page.wait_for_timeout(1000)

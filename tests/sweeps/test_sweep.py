@@ -121,7 +121,7 @@ def test_a_check_names_the_cells_whose_kernel_held_something_else_than_the_plan(
     ids = {(one.params["how"], one.params["beta"]): id for id, one in SweepFolder(out).done().items()}
     named = f"{ids['own', 0.2]} (beta = 0.1, not 0.2); {ids['own', 5.0]} (beta = 2.5, not 5.0)"
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert f"cells that ran with other values than the plan's: {named}" in ran.stderr
+    assert f"cells that ran with values other than the plan's: {named}" in ran.stderr
     for kept in out.glob("cells/*/cell.json"):  # as earlier versions wrote it
         written = json.loads(kept.read_bytes())
         assert set(written.pop("values")) == {"beta", "how"}
@@ -397,7 +397,7 @@ def test_a_scheduler_of_ones_own_gives_the_same_tables_also_when_a_worker_dies(
         for pid in [*descendants(processes[1].pid), processes[1].pid]:
             kill(pid)
         assert driver.wait(120) == 0
-        # The other worker still serves; nothing is left to do.
+        # The other worker still serves; nothing left to do.
         assert sweep_command("run", str(file), "--scheduler", address, "--out", str(there)).returncode == 0
     assert recorded_cells(there) == recorded_cells(out)
 
@@ -450,7 +450,7 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Pa
         (["run", "PLAN", "--retry", "lost"], "--retry takes failed, timeout, died, refused, not lost"),
         (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "begins with tcp:// or tls://"),
         (["run", "PLAN", "--out", "PLAN"], "is a file"),
-        (["run"], "Missing argument"),
+        (["run"], "PLAN.toml is missing: negolab sweep run PLAN.toml; see negolab sweep run --help"),
         (["rn"], "no such command 'rn'"),
     ],
 )

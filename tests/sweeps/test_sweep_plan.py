@@ -154,7 +154,7 @@ def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
         ("[limits]\ncell_seconds = -1\n", "limits: cell_seconds must be a number above 0"),
         ("[grid]\nbeta = []\n", "beta has no values"),
         ("[grid]\nbeta = [1, 2, 1]\n", "beta has the value 1 twice"),
-        ("[grid]\nbeta = {first = 1, last = 3}\n", "a range has a step or a count"),
+        ("[grid]\nbeta = {first = 1, last = 3}\n", "a range needs a step or a count"),
         ("[grid]\nbeta = {first = 1, last = 3, step = -1}\n", "do not lead from 1 to 3"),
         ("[grid]\nbeta = {first = 0, last = 1e9, step = 1e-9}\n", "more than 1,000,000 values"),
         ("[grid]\nbeta = [1]\n[fixed]\nbeta = 1\n", "beta is both on an axis and fixed"),

@@ -170,7 +170,11 @@ def test_the_differences_of_a_report_are_those_of_its_tables(plain_report: Path)
     clear = next((effect for effect in report.effects if effect.is_clear), None)
     said = report.what_moved()
     assert clear is None or report.sentence(clear) == said[0]
-    assert " ".join(said) in words(plain_report)
+    text = words(plain_report)
+    assert " ".join(said) in text
+    listed = text.partition(f"All {len(report.effects)} differences")[2]
+    assert all(report.sentence(effect) in listed for effect in report.effects)
+    assert "Definitions of the outcomes" in text and "share of the possible joint surplus that was reached" in text
 
 
 def test_figures_and_tables_are_written_for_a_paper(plain_report: Path, tmp_path: Path) -> None:
@@ -179,7 +183,7 @@ def test_figures_and_tables_are_written_for_a_paper(plain_report: Path, tmp_path
     assert ran.returncode == 0 and str(tmp_path / "estimates.tex") in ran.stdout, ran.stderr
     report = Report(plain_report.parent)
     begins = {"pdf": b"%PDF", "png": b"\x89PNG", "svg": b"<svg"}
-    names = {outcome.column for outcome, drawn in report.drawings() if drawn.figure}
+    names = {outcome.column for outcome, drawn, _ in report.drawings() if drawn.figure}
     assert {file.name for file in (tmp_path / "f").iterdir()} == {f"{n}.{to}" for n in names for to in begins}
     assert all(file.read_bytes().startswith(begins[file.suffix[1:]]) for file in (tmp_path / "f").iterdir())
     frame = pd.read_csv(tmp_path / "estimates.csv")
@@ -235,6 +239,10 @@ def test_a_report_is_read_on_a_phone_by_everybody_in_the_dark_too(
         page.goto(plain_report.as_uri())
         page.locator(".js-plotly-plot .scatterlayer .point").first.wait_for(state="attached")
         assert fits_width(page) and accessibility_violations(page) == [] and overlapping_labels(page) == []
+        widths = page.locator(".plot").evaluate_all(
+            "all => all.map(one => [one.scrollWidth, one.parentElement.clientWidth])"
+        )
+        assert widths and all(drawn <= room for drawn, room in widths)
         ground = page.evaluate("() => getComputedStyle(document.body).backgroundColor")
         ink = page.evaluate("() => getComputedStyle(document.querySelector('.plot text')).fill")
         assert (ground, ink) == COLOURS[scheme]

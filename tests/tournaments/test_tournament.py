@@ -202,7 +202,7 @@ def test_an_estimate_plays_one_game_of_each_pairing_and_stops(services: RunningS
     command = ["tournament", "bargaining", "--preset", "range", "--players", "llm:openai/plain,boulware,linear"]
     more = ["--n", "20", "--base-url", services.url, "--price", f"openai/plain={INPUT},{OUTPUT}", "--no-cache"]
     ran = negolab(*command, *more, "--estimate", "--out", str(tmp_path / "out"))
-    assert ran.returncode == 0 and "in all 117 games to play, about" in ran.stdout, ran.stderr
+    assert ran.returncode == 0 and "in all 117 matches to play, about" in ran.stdout, ran.stderr
     assert "a strength will be known to about ± $" in ran.stdout and "$" in ran.stdout.splitlines()[-2]
     assert len(nl.read(tmp_path / "out")) == 3
     again = negolab(*command, *more, "--estimate", "--out", str(tmp_path / "out"))
@@ -212,7 +212,9 @@ def test_an_estimate_plays_one_game_of_each_pairing_and_stops(services: RunningS
 def test_a_batch_is_estimated_by_the_same_pilot(tmp_path: Path) -> None:
     command = ["batch", "trading", "--a", "random-legal", "--b", "chat", "--n", "100", "--estimate"]
     ran = negolab(*command, "--out", str(tmp_path / "out"))
-    assert "in all 80 games to play" in ran.stdout and "a mean payoff will be known to about" in ran.stdout, ran.stderr
+    assert "in all 80 matches to play" in ran.stdout and "a mean payoff will be known to about" in ran.stdout, (
+        ran.stderr
+    )
 
 
 def test_what_holds_another_run_is_refused(tmp_path: Path) -> None:
@@ -221,7 +223,7 @@ def test_what_holds_another_run_is_refused(tmp_path: Path) -> None:
         opened(tmp_path / "out")
     asyncio.run(opened(tmp_path / "two", draws=1).run.play())
     plan = TournamentPlan(players={"linear": "boulware", "boulware": "linear"}, games=GAMES, design=Design(draws=1))
-    with pytest.raises(ValueError, match=r"player of linear \(None then, boulware now\)"):
+    with pytest.raises(ValueError, match=r"player of linear \(not set then, boulware now\)"):
         open_tournament(plan, Path(), tmp_path / "two", *read_arguments())
 
 

@@ -22,10 +22,15 @@ def progress(**more: object) -> Progress:
 
 def test_what_is_over_what_it_costs_and_how_long_it_takes_are_shown() -> None:
     shown = render_progress(progress(failed=2, calls=7, waiting=3, usd=1.25, usd_limit=5.0), "data/runs/x")
-    for words in ("42 of 100 games", "7 in flight, 3 waiting", "$1.2500 of $5.00", "2 games a second, about 29 s left"):
+    for words in (
+        "42 of 100 matches",
+        "7 in flight, 3 waiting",
+        "$1.2500 of $5.00",
+        "2 matches a second, about 29 s left",
+    ):
         assert words in shown
     assert "data/runs/x" in shown and "failed" in shown
-    assert "1,234 games a second" in render_progress(progress(games=30_000, new=24_680), "x")
+    assert "1,234 matches a second" in render_progress(progress(games=30_000, new=24_680), "x")
 
 
 def test_a_price_that_is_not_known_is_not_shown_as_nothing() -> None:
@@ -49,10 +54,10 @@ def test_a_run_is_paused_resumed_and_stopped_by_its_buttons(tmp_path: Path) -> N
         assert "paused: no more questions are asked" in state(shown)
         press(shown, "Resume")
         assert going.progress.phase == "playing" and "no more questions" not in state(shown)
-        press(shown, "Finish games at play")
-        assert "no more games begin" in state(shown)
+        press(shown, "Finish current matches")
+        assert "no more matches start" in state(shown)
         assert (await going).over == 4
-        assert "4 of 200 games" in state(shown) and "run the same call again to resume" in state(shown)
+        assert "4 of 200 matches" in state(shown) and "run the same call again to resume" in state(shown)
         assert '"display": "none"' in state(shown._buttons)
 
     asyncio.run(cell())

@@ -109,7 +109,8 @@ def test_another_viewpoint_takes_the_others_numbers_off_the_page() -> None:
     replay = Replay(match.record())
     gain = r"\b(6173|61\.73|572|5\.72)\b"  # of the buyer at the price of 56.01
     assert re.search(gain, replay._cockpit.plane) and re.search(gain, replay._cockpit.moves)
-    choose(replay, "Seen by", "seat A alone")
+    assert [words for _, words, _ in replay._viewpoint.options[1:]] == ["the seller alone", "the buyer alone"]
+    choose(replay, "Seen by", "A")
     assert replay._cockpit.plane == replay._cockpit.strip == ""
     for at in range(1, replay._cockpit.count + 1):
         replay._cockpit.step = at
@@ -176,7 +177,7 @@ def test_a_game_without_stakes_terms_or_words_has_no_plane_and_says_what_was_sai
     for name in ("stakes", "terms", "describe"):
         monkeypatch.setattr(type(record.game), name, getattr(Game, name))
     replay = Replay(record)
-    assert replay._cockpit.plane == replay._cockpit.strip == "" and "would bring" not in drawn(replay)
+    assert replay._cockpit.plane == replay._cockpit.strip == "" and "would pay" not in drawn(replay)
     assert replay._cockpit.steps[1].words == "Seller says “65.00”" and "no deal" not in drawn(replay)
 
 
@@ -303,7 +304,7 @@ def test_the_latest_finished_match_is_shown_at_once_and_the_list_is_folded() -> 
 def test_the_seats_views_and_what_if_are_folded_until_they_are_asked_for() -> None:
     replay = Replay(golden("bargaining"))
     assert not replay._views.is_open and not replay._what_if.is_open
-    choose(replay, "Seen by", "seat A alone")
+    choose(replay, "Seen by", "A")
     assert replay._views.is_open, "a seat's own view is what is looked at then"
     assert not visible(replay._what_if.widget)
 
@@ -339,7 +340,7 @@ def test_a_person_can_play_a_branch_on(tmp_path: Path, monkeypatch: pytest.Monke
     record = golden("bargaining")
     replay = Replay(record, out=tmp_path)
     replay._cockpit.step = next(i for i, s in enumerate(record_steps(record), 1) if s.seat == "A")
-    choose(replay, "Seat B is played on by", "you, at the table")
+    choose(replay, "Seat B continues with", "you, at the table")
     press(replay, "Branch from this step")
     (seat,) = [part for part in below(replay) if isinstance(part, HumanSeat)]
     seat._on_reply("accept")
@@ -351,7 +352,7 @@ def start_own_branch(replay: Replay, seat: str = "B") -> None:
     record = replay._record
     assert record is not None
     replay._cockpit.step = next(i for i, s in enumerate(record_steps(record), 1) if s.seat == "A")
-    choose(replay, f"Seat {seat} is played on by", "you, at the table")
+    choose(replay, f"Seat {seat} continues with", "you, at the table")
     press(replay, "Branch from this step")
 
 
@@ -371,7 +372,7 @@ def test_a_branch_that_cannot_be_written_is_said_and_written_with_the_next(tmp_p
     replay = Replay(golden("trading"), out=tmp_path / "out")
     replay._cockpit.step = 3
     press(replay, "Branch from this step")
-    assert "not kept yet" in drawn(replay)
+    assert "not saved yet" in drawn(replay)
     assert replay._comparison.widget.layout.display is None, "it is there to be looked at"
     (tmp_path / "out").unlink()
     press(replay, "Branch from this step")
@@ -392,9 +393,9 @@ def test_a_record_that_says_something_else_than_its_replies_is_called_so() -> No
     record = golden("bargaining")
     forged = msgspec.structs.replace(record.events[-1], payoffs={"A": 999999, "B": -5})
     replay = Replay(Record(record.header, (*record.events[:-1], forged)))
-    assert "not what the rules make of its replies" in drawn(replay)
+    assert "differs from a replay of its replies" in drawn(replay)
     replay._cockpit.step = 3
-    assert "not what the rules make of its replies" in drawn(replay)
+    assert "differs from a replay of its replies" in drawn(replay)
 
 
 def test_a_record_that_cannot_be_replayed_leaves_nothing_of_another_on_the_page() -> None:
@@ -440,18 +441,18 @@ def test_the_eyes_and_the_moment_stay_when_the_other_changes() -> None:
     replay = Replay(records)
     replay._cockpit.step = 6
     seen = replay._cockpit.current.seen["A"]
-    choose(replay, "Seen by", "seat A alone")
+    choose(replay, "Seen by", "A")
     assert replay._cockpit.current.seen["A"] == seen
-    assert "would bring" not in drawn(replay)
+    assert "would pay" not in drawn(replay)
     replay._record_list.choose(1)
-    assert replay._viewpoint.value == "seat A alone"
+    assert replay._viewpoint.value == "A"
     assert set(replay._cockpit.current.seen) == {"A"}
 
 
 def test_both_seats_cannot_be_one_persons(tmp_path: Path) -> None:
     replay = Replay(golden("bargaining"), out=tmp_path)
     for seat in SEATS:
-        choose(replay, f"Seat {seat} is played on by", "you, at the table")
+        choose(replay, f"Seat {seat} continues with", "you, at the table")
     press(replay, "Branch from this step")
     assert "One seat can be yours" in drawn(replay)
     assert not list(tmp_path.iterdir())
@@ -495,7 +496,7 @@ def test_the_transcript_is_there_to_be_saved(style: str) -> None:
 
 def test_a_seats_transcript_is_that_of_its_view() -> None:
     replay = Replay(golden("balloon"))
-    choose(replay, "Seen by", "seat A alone")
+    choose(replay, "Seen by", "A")
     press(replay, "Write the transcript")
     data = replay._link.value.split("base64,")[1].split('"')[0]
     secrets = json.dumps(golden("balloon").events[0].state["private"]["B"]["importance"])  # type: ignore[union-attr]

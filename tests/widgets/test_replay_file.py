@@ -68,9 +68,11 @@ def test_the_command_writes_the_file_and_says_what_it_holds(tmp_path: Path) -> N
     negolab(
         "watch", "bargaining", "--a", "linear", "--b", "boulware", "--seed", "7", "--out", str(run)
     ).check_returncode()
-    done = negolab("replay", str(run), "--html", str(page), "--seat", "B")
+    done = negolab("replay", str(run), "--html", str(page), "--seat", "buyer")
     assert done.stdout == f"{page}: 1 match, 0.1 MB\n"
     (match,) = held(page.read_text())["matches"]
     assert match["name"] == "1 of 1: bargaining, agreed: boulware $20.00"
+    neither = negolab("replay", str(run), "--html", str(page), "--seat", "C")
+    assert "--seat must be A (seller) or B (buyer), not 'C'" in neither.stderr
     missing = negolab("replay", str(run), "--html", str(tmp_path / "no" / "match.html"))
     assert missing.returncode == 2 and missing.stderr.count("\n") == 1

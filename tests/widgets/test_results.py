@@ -372,9 +372,9 @@ def test_what_cannot_be_drawn_is_said() -> None:
     yes = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     said = {
         "have no number": drawing.draw_choice(frame, frame, None, 500),
-        "leaves out all 2": drawing.draw_choice(frame, frame.head(0), chosen, 500),
+        "exclude all 2": drawing.draw_choice(frame, frame.head(0), chosen, 500),
         "None of these 1 matches has a value": drawing.draw_choice(frame, frame.tail(1), chosen, 500),
-        "no distribution to see": drawn(BOXES, frame, outcome=yes),
+        "has no distribution": drawn(BOXES, frame, outcome=yes),
     }
     for words, found in said.items():
         assert found.figure is None and words in found.said
@@ -389,8 +389,8 @@ def test_one_match_alone_is_drawn(view: str) -> None:
 def test_more_values_than_can_be_told_apart_are_cut_and_that_is_said() -> None:
     frame = played(score=[1.0] * 200, x=[i % 80 for i in range(200)], c=[i % 20 for i in range(200)])
     found = drawn(LINES, frame, "x", "c")
-    assert "Of x the first 60 of 80 values are drawn." in found.said
-    assert "Of c the first 12 of 20 values are drawn." in found.said
+    assert "Only the first 60 of 80 values of x are drawn." in found.said
+    assert "Only the first 12 of 20 values of c are drawn." in found.said
     assert len(found.figure.data) == 12  # type: ignore[union-attr]
 
 

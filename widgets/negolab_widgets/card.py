@@ -107,7 +107,7 @@ def render_head(game: AnyGame) -> Markup:
     about = first_paragraph(module.__doc__)
     note = catalog.preset_notes(module).get(game.preset or "", "")
     named = game.preset and catalog.preset_title(module, game.preset)
-    preset = f"Preset: {named}. {note}" if named else "Parameters of its own."
+    preset = f"Preset: {named}. {note}" if named else "Custom parameters."
     title = element("h2", catalog.title(id).partition(":")[0])
     words = element("div", title, element("p", about), element("p", preset, cls="nl-small"))
     return element("div", picture(id), words, cls="nl-card-about")
@@ -229,7 +229,7 @@ def render_figure(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
 def draw_plane(game: AnyGame, state: State[Any, Any]) -> Markup:
     """Draw what agreements pay both, and what both have without one."""
     drawn = render_plane({"": Course((), 1, None, False)}, deal_surroundings(game, state))
-    words = "What the best agreements pay both: no other one gives a side more without giving the other less."
+    words = "Payoffs of the best agreements: no other agreement gives one side more without giving the other less."
     return join([drawn, element("p", words)])
 
 

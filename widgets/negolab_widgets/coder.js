@@ -21,6 +21,7 @@ export default {
     before.setAttribute("aria-label", "What was said before");
     before.tabIndex = 0;
     const text = make(said, "blockquote", "nl-coder-text");
+    const foot = make(grid, "div", "nl-coder-foot");
     const choices = make(grid, "div", "nl-coder-codes");
     choices.setAttribute("role", "group");
     choices.setAttribute("aria-label", "Codes");
@@ -56,8 +57,7 @@ export default {
       }) : [];
       return { code, row, button, shown, points };
     });
-    const foot = make(grid, "div", "nl-coder-foot");
-    const save = make(foot, "button", "nl-coder-save", "Keep and go on (Enter)");
+    const save = make(foot, "button", "nl-coder-save", "Keep and continue (Enter)");
     const undo = make(foot, "button", "nl-coder-undo", "Undo (Backspace)");
     for (const button of [save, undo]) button.type = "button";
 

@@ -25,7 +25,7 @@ class CodingScreen(anywidget.AnyWidget):
 
 
 class Coder(Page):
-    """Code what was said in records, blind. Each answer is kept at once; run it again to go on.
+    """Code what was said in records, blind. Each answer is kept at once; run it again to resume.
 
     Args:
         source: Records to code: a file, or the folder of a run or a sweep.

@@ -24,17 +24,17 @@ NEXT = element("p", "Next: ", element("code", "tables.matches(run.records())"), 
 _PHASES = {
     "playing": "playing",
     "paused": "paused: no more questions are asked",
-    "stopping": "stopping: no more games begin",
+    "stopping": "stopping: no more matches start",
     "stopped": "stopped: run the same call again to resume",
-    "done": "all games are over",
+    "done": "all matches are over",
 }
 
 
 class RunProgress(Page):
     """Show a run until it is over.
 
-    Pause asks no more questions until Resume; Finish begins no more games; Cancel drops those at play too. What was
-    answered is kept, so that the same call continues from there.
+    Pause asks no more questions until Resume; Finish starts no more matches; Cancel also drops those being played.
+    Answers are kept, so the same call continues from there.
 
     Args:
         run: A run as `negolab.run` returns it.
@@ -45,7 +45,7 @@ class RunProgress(Page):
         self._trouble, self._shown = w.HTML(), StableHTML()
         self._looking, self._guarded = FaultGuard("the look at a run"), FaultGuard("the progress of a run")
         self._pause = self._guarded.button("Pause", self._pause_or_resume)
-        self._finish = self._guarded.button("Finish games at play", run.finish)
+        self._finish = self._guarded.button("Finish current matches", run.finish)
         self._cancel = self._guarded.button("Cancel", run.cancel)
         self._buttons = row(self._pause, self._finish, self._cancel)
         told = self._trouble, self._looking.notice
@@ -105,11 +105,11 @@ def render_progress(now: Progress, folder: str) -> Markup:
         limit = "" if now.usd_limit is None else f" of ${now.usd_limit:.2f}"
         facts.append(("cost", f"${now.usd:.4f}{limit}"))
     elif now.calls is not None:
-        facts.append(("cost", "unknown: not every price is"))
+        facts.append(("cost", "unknown: some prices are missing"))
     if now.new:
-        facts.append(("pace", f"{format_significant(now.rate)} games a second{_left(now)}"))
+        facts.append(("pace", f"{format_significant(now.rate)} matches a second{_left(now)}"))
     facts.append(("folder", folder))
-    meter = bar(now.over, now.games, f"{now.over} of {now.games} games", name="Games that are over")
+    meter = bar(now.over, now.games, f"{now.over} of {now.games} matches", name="Finished matches")
     return element("div", panel("Run", meter, pairs(facts)))
 
 

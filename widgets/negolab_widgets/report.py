@@ -22,10 +22,11 @@ from negolab.analysis.columns import to_frame, unify
 from negolab.analysis.comparisons import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
 from negolab.analysis.match_frames import read_matches
+from negolab.analysis.measures import MEANINGS
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
-from negolab.formatting import format_significant, label
+from negolab.formatting import counted, format_significant, label
 from negolab.sweeps import folder as sweeps
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
@@ -49,10 +50,10 @@ from negolab_widgets.standings import render_details, render_rankings
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
-WIDTH = 680
-"""Pixels of a figure."""
-MAX_NAMED = 3
-"""Differences that the first paragraph names."""
+WIDTH, PHONE = 680, 336
+"""Pixels of a figure, and of the same one on a phone."""
+MAX_NAMED, MAX_LISTED = 3, 200
+"""Differences that the first paragraph names, and that the list of all has."""
 MAX_COLUMNS = 8
 """Conditions side by side in the first figure."""
 MANY = 4
@@ -157,11 +158,14 @@ class Report:
         for effect in self.effects:
             best.setdefault(effect.outcome, effect)
         clear = [self.sentence(effect) for effect in best.values() if effect.is_clear][:MAX_NAMED]
-        count = f"{len(self.effects):,} differences were compared; their intervals hold together at 95%."
+        count, hidden = len(self.effects), len(self.effects) > max(len(clear), 1)
+        shown = f" The largest are named here, at most {MAX_NAMED} and one per outcome; all are listed below." * hidden
+        were = "was" if count == 1 else "were"
+        compared = f"{counted(count, 'difference')} {were} compared, with simultaneous 95% intervals.{shown}"
         if clear or not best:
-            return [*clear, count]
+            return [*clear, compared]
         none = "None of the differences is larger than chance explains. The largest of them:"
-        return [none, self.sentence(next(iter(best.values()))), count]
+        return [none, self.sentence(next(iter(best.values()))), compared]
 
     def sentence(self, effect: Effect) -> str:
         """Say how much an outcome differs between two conditions."""
@@ -182,9 +186,10 @@ class Report:
 
     # What a reader sees, from top to bottom.
 
-    def body(self) -> tuple[Markup, list[Figure]]:
-        """Return the page's content, with `FIGURE` in place of each figure, and the figures."""
-        varied = {outcome: one for outcome, one in self.drawings() if one.figure is not None}
+    def body(self) -> tuple[Markup, list[tuple[Figure, Figure]]]:
+        """Return the page's content, with `FIGURE` in place of each figure, and the figures, also for a phone."""
+        drawn = [(outcome, wide, narrow) for outcome, wide, narrow in self.drawings() if wide.figure is not None]
+        varied = {outcome: one for outcome, one, _ in drawn}
         same = ", ".join(one.words for one in self.outcomes if one not in varied)
         each = [join([element("h3", of.title), FIGURE, details("Table", one.table)]) for of, one in varied.items()]
         head = element("h2", "Outcome by outcome"), element("p", f"The same in all matches: {same}." if same else "")
@@ -197,7 +202,7 @@ class Report:
             *self._faults(),
             *self._methods(),
         ]
-        return join(parts), [one.figure for one in varied.values() if one.figure is not None]
+        return join(parts), [(wide.figure, narrow.figure) for _, wide, narrow in drawn]
 
     def _ranking(self) -> Iterator[Markup]:
         """Yield the ranking of a tournament and who met whom; nothing of any other run."""
@@ -215,7 +220,7 @@ class Report:
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
         said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} draws of chance"]
         said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
-        said += [f"{copies:,} copies, which add nothing (the same draw, players without chance)"] * bool(copies)
+        said += [f"{copies:,} copies, which add no information (same draw, deterministic players)"] * bool(copies)
         said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)
         return "; ".join(said) + "."
 
@@ -249,11 +254,24 @@ class Report:
         note = f" The first {MAX_COLUMNS} of {len(factor.texts)} values." if factor and more > 0 else ""
         others = [one.title for one in self.factors if one is not factor]
         over = f" Over all values of {', '.join(others)}." if others else ""
-        said = f"Means and shares with 95% intervals; each row has a scale of its own.{over}{note}"
-        return join([table(["outcome", *heads], rows, "Outcomes by condition"), element("p", said, cls="soft")])
+        said = f"Means and shares with 95% intervals; each row has its own scale.{over}{note}"
+        about = element("p", said, cls="soft")
+        return join([table(["outcome", *heads], rows, "Outcomes by condition"), about, *self._folded()])
 
-    def drawings(self) -> Iterator[tuple[Quantity, Drawing]]:
-        """Yield each outcome that varies, with its figure and table."""
+    def _folded(self) -> Iterator[Markup]:
+        """Yield the definitions of the outcomes, and all differences."""
+        bases = {one.title: one.column.removesuffix("_a").removesuffix("_b") for one in self.outcomes}
+        defined = {title: MEANINGS[base] for title, base in bases.items() if base in MEANINGS}
+        texts = [element("p", element("b", title), f": {meaning}.") for title, meaning in defined.items()]
+        if texts:
+            yield details("Definitions of the outcomes", join(texts))
+        if len(self.effects) > 1:
+            listed = [element("p", self.sentence(effect)) for effect in self.effects[:MAX_LISTED]]
+            more = f", the first {MAX_LISTED}" if len(self.effects) > MAX_LISTED else ""
+            yield details(f"All {len(self.effects):,} differences{more}", join(listed))
+
+    def drawings(self) -> Iterator[tuple[Quantity, Drawing, Drawing]]:
+        """Yield each outcome that varies, with its figure and table, and those for a phone."""
         x, colour, facet = [*self.factors, None, None, None][:3]
         grid = [one for one in (x, colour) if one and one.places is not None and len(one.texts) >= MANY]
         view = HEAT if len(grid) == 2 else LINES
@@ -261,7 +279,8 @@ class Report:
             data = values(self.rows, outcome._replace(either=False), [])
             if data["value"].nunique() > 1:
                 choice = FigureChoice(outcome, view, x, colour, facet)
-                yield outcome, draw_choice(self.frame, self.frame, choice, WIDTH)
+                wide, narrow = (draw_choice(self.frame, self.frame, choice, width) for width in (WIDTH, PHONE))
+                yield outcome, wide, narrow
 
     def _codes(self) -> Iterator[Markup]:
         """Yield what was said, where somebody has coded it: codes by condition, and the payoff that goes with each."""
@@ -288,7 +307,7 @@ class Report:
         frame = self.frame
         unread = pd.DataFrame({"cell": self.run.faults.keys(), "why": self.run.faults.values()})
         found = {
-            "Cells that are not done": self.run.broken,
+            "Unfinished cells": self.run.broken,
             "Finished cells that could not be read": unread,
             "Matches without a regular result": without_result(frame) if len(frame) else frame,
             "Moves that a rule made in place of a player": fallbacks_by_player(frame) if len(frame) else frame,
@@ -330,7 +349,7 @@ def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
 
 
 _CODED = (
-    "Share of the coded units to which a code fits, or its mean on a scale, with 95% intervals by draw. Nobody was "
+    "Share of the coded units that a code fits, or its mean on a scale, with 95% intervals by draw. Nobody was "
     "assigned what to say: what goes with a code is an association, not its effect."
 )
 
@@ -365,7 +384,7 @@ def report_page(path: Path) -> str:
     """
     report = Report(path)
     body, figures = report.body()
-    drawn = [draw_figure(json.loads(figure.to_json())) for figure in figures]
+    drawn = [draw_figure(*(json.loads(each.to_json()) for each in pair)) for pair in figures]
     parts = body.split(FIGURE)
     whole = "".join(str(part) + figure for part, figure in zip(parts, [*(html for html, _ in drawn), ""], strict=True))
     return make_page(report.title, whole, set().union(*(kinds for _, kinds in drawn)))

@@ -39,7 +39,7 @@ def write_figures(report: Report, folder: Path) -> list[Path]:
         raise ValueError("--figures needs kaleido: pip install 'negolab[figures]'")
     import plotly.io as pio
 
-    figures = {_stem(outcome.column): paper(drawn.figure) for outcome, drawn in report.drawings() if drawn.figure}
+    figures = {_stem(outcome.column): paper(drawn.figure) for outcome, drawn, _ in report.drawings() if drawn.figure}
     files = {folder / f"{name}.{to}": figure for name, figure in figures.items() for to in FORMATS}
     folder.mkdir(parents=True, exist_ok=True)
     try:

@@ -211,8 +211,8 @@ def episode_differences(imported: Imported) -> tuple[Difference, ...]:
         return ()
     wrong = [pair.name for pair in score_pairs(imported.record) if not pair.same]
     if len(wrong) < len(imported.differences):
-        return (Difference("the dialogue goes on otherwise than by the rules", imported.differences[0]),)
-    causes = (f"{name} is not what the dialogue comes to" for name in wrong)
+        return (Difference("the dialogue continues differently from the rules", imported.differences[0]),)
+    causes = (f"{name} does not follow from the dialogue" for name in wrong)
     return tuple(Difference(*both) for both in zip(causes, imported.differences, strict=True))
 
 

@@ -94,7 +94,7 @@ def compare_scores(theirs: Mapping[str, Any], game: Balloon, state: State, repli
         theirs: Scores of `stored_scores`.
         game: The game of the episode.
         state: The state after the last reply.
-        replies: Number of replies, rejected ones included.
+        replies: Number of replies, including rejected ones.
     """
     ours = _derive(game, state, replies)
     for name, value in theirs.items():

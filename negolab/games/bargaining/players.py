@@ -188,8 +188,8 @@ class Conceder(Time):
 
 
 class Fixed(Bargainer):
-    """Keeps to one price: `price` (None: the fair price, the midpoint of value and cost, where both are public).
-    Accepts what is at least as good, and at the last response any gain."""
+    """Keeps to one price until the last offer: `price` (None: the fair price, the midpoint of value and cost, where
+    both are public). Accepts what is at least as good, and at the last response any gain."""
 
     def __init__(self, *, price: int | None = None, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -213,7 +213,7 @@ class Fixed(Bargainer):
 
 
 class Fair(Fixed):
-    """Insists on one price: `price` (None: the fair price), also at the last response, where it rather goes without
+    """Never leaves one price: `price` (None: the fair price), also at the last response, where it rather goes without
     a deal."""
 
     @override
@@ -434,7 +434,7 @@ class Threshold(Seller):
 
 
 class ThresholdMug(Threshold):
-    """Follows a table of rounds: the mug seller of six rounds, who opens at 9.00 and comes down towards the buyer's
+    """Follows a table of six rounds: the seller of a mug, who opens at 9.00 and comes down towards the buyer's
     offers, never below 6.50 of its own accord. Takes 8.00 in round 2, 7.00 in round 4 (6.50 if the buyer did not
     raise), 6.01 in round 6."""
 
@@ -460,7 +460,7 @@ class ThresholdMug(Threshold):
 
 
 class ThresholdTalk(Threshold):
-    """Follows a table of rounds: the mug seller of four rounds, who opens at 9.50, asks 7.25, 7.50 or 8.50 next as the
+    """Follows a table of four rounds: the seller of a mug, who opens at 9.50, asks 7.25, 7.50 or 8.50 next as the
     buyer offered 7.50, 5.00 or less. Takes 8.50 in round 2 and 6.00 in round 4."""
 
     ROUNDS = 4

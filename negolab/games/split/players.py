@@ -236,11 +236,6 @@ def _was_greedy(seen: Seen) -> bool:
     return any(asked > (units if w > v else 0 if w < v else (units + 1) // 2) for units, asked, w, v in rows)
 
 
-class Random(RandomLegal):
-    """Acts at random: draws uniformly from the game's `options` with its own generator: passes and true announcements,
-    then any proposal."""
-
-
 # Players that make offers, for the exact rule with private values.
 
 
@@ -356,7 +351,7 @@ PLAYERS: dict[str, type[Scripted]] = {
     "welfare": Welfare,
     "liar": Liar,
     "tit-for-tat": TitForTat,
-    "random": Random,
+    "random": RandomLegal,
     "agreeable": Agreeable,
     "concede": Concede,
 }

@@ -9,7 +9,7 @@ from negolab.llm.endpoint.errors import AttemptFailed, RunFailed, Unreachable
 
 FIRST_NOTICE = 1.0
 """Seconds without an answer after which a notice is given; the next ones follow after twice the time each."""
-ADVICE = "see that the address is right, the server runs, and the network asks for no login"
+ADVICE = "check that the address is right, the server is running, and the network needs no login"
 """About an endpoint that has never answered."""
 AFTER_PATIENCE = "run again to resume, or set a longer --patience"
 """About an endpoint that has not answered for too long, in a run."""

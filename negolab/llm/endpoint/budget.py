@@ -178,4 +178,4 @@ class Budget:
 
 def _unwritable(error: OSError) -> RunFailed:
     """Return the error of an account that cannot be kept, because then no cap could be."""
-    return RunFailed(f"{error.filename}: what is spent cannot be noted: {error.strerror}")
+    return RunFailed(f"{error.filename}: spending cannot be recorded: {error.strerror}")

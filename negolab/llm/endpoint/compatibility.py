@@ -108,7 +108,7 @@ class ParameterCompatibility:
             return
         if size - before > max(MIN_GROWTH, MAX_CHARACTERS_PER_TOKEN * (tokens - tokens_before)):
             counted = f"its service counts {tokens:,} tokens after {tokens_before:,}"
-            what = "it cuts in silence what does not fit its context"
+            what = "it silently cuts what does not fit its context"
             self._tell_once(
                 "prompt", f"{self._model}: a prompt grew by {size - before:,} characters and {counted}: {what}"
             )

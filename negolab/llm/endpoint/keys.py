@@ -46,7 +46,7 @@ class Key:
 
     @override
     def __reduce__(self) -> str:
-        raise TypeError("a key is not kept anywhere")
+        raise TypeError("keys are never stored")
 
     def reveal(self) -> str:
         """Return the key itself, for the header that sends it."""

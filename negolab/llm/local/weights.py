@@ -36,7 +36,7 @@ def find_weights(path: Path | None = None, env: Mapping[str, str] = os.environ) 
     """Return the weights to serve: `path`, else those in $NEGOLAB_GGUF, else the downloaded ones.
 
     Raises:
-        ValueError: The file is missing or is no GGUF file.
+        ValueError: The file is missing or is not a GGUF file.
     """
     if path is None and env.get(GGUF_VARIABLE):
         path = Path(env[GGUF_VARIABLE])
@@ -49,7 +49,7 @@ def find_weights(path: Path | None = None, env: Mapping[str, str] = os.environ) 
         raise ValueError(f"no model file at {path}: name a GGUF file with --gguf or in {GGUF_VARIABLE}")
     with path.open("rb") as opened:
         if opened.read(4) != b"GGUF":
-            raise ValueError(f"{path} is no GGUF file")
+            raise ValueError(f"{path} is not a GGUF file")
     return path
 
 

@@ -15,7 +15,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, other
 from negolab.players.code import PlayerClass
 from negolab.players.lookup import compatible_players, list_players
-from negolab.record import PERSON, Record
+from negolab.record import PERSON, Header, Record
 from negolab.scenarios import SUFFIX
 from negolab.studies.texts import table_texts, texts
 from negolab_widgets import html, page
@@ -39,8 +39,8 @@ REPLICATIONS = "Replications"
 LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
 MAX_SUMMARY = 40
 """Characters of the words that say what a player does, where its docstring begins with them."""
-SEED_FAULT = "The seed is a whole number of up to 18 digits, or nothing."
-LEAVE_QUESTION = "Leave? The match is stopped, and what was played is kept as a record."
+SEED_FAULT = "The seed must be a whole number of up to 18 digits, or empty."
+LEAVE_QUESTION = "Leave? The match stops, and its record is saved."
 
 
 class Lobby(Page):
@@ -67,6 +67,7 @@ class Lobby(Page):
         )
         self._scenarios: dict[str, tuple[str, str]] = {}
         self._request: MatchRequest | None = None
+        self._ended: tuple[str, Record | None] | None = None
         self._form = self._build_form(list(catalog.list_games()) if game is None else [game])
         children = [self._guard.notice, self._form, self._table]
         if at_host:
@@ -92,7 +93,7 @@ class Lobby(Page):
         self._game = Cards(description="Game", options=_cards(names), value=names[0])
         lists = ("Preset", "Opponent", "Your seat")
         self._preset, self._opponent, self._seat = (Choice(description=each) for each in lists)
-        self._seed = w.Text(description="Seed of the deal", placeholder="drawn if empty")
+        self._seed = w.Text(description="Seed of the deal", placeholder="random if empty")
         self._seed_fault = w.HTML()
         self._start_button = self._guard.button("Start the match", self._start_match, cls="nl-primary")
         self._leave_button = AskFirst(LEAVE_MATCH, LEAVE_QUESTION, "Leave", "Stay", lambda: self._guard(self._leave))
@@ -207,9 +208,11 @@ class Lobby(Page):
         self._leave_button.reset()
         self._table.children = [table, self._leave_button]
         self._form.layout.display = "none"
+        if self._ended is not None:
+            self._show_end(*self._ended)
 
     def _on_drawn(self) -> None:
-        """Resume the match that runs already, if there is one, now that a browser shows the page."""
+        """Resume the match that runs, or show the end that was not left, now that a browser shows the page."""
         try:
             if not self._table.children and (table := self._matchmaker.resume_match()) is not None:
                 self._show(table)
@@ -218,25 +221,39 @@ class Lobby(Page):
 
     def _leave(self) -> None:
         self._matchmaker.leave()
-        self._table.children = []
+        self._table.children, self._ended = [], None
         self._form.layout.display = None
         self._shield.focus()
 
     def _on_ended(self, stopped: str, record: Record | None) -> None:
+        self._ended = stopped, record
+        if self._table.children:
+            self._show_end(stopped, record)
+
+    def _show_end(self, stopped: str, record: Record | None) -> None:
         """Offer the ways on, above the table as it stands at the end."""
         self._guard.notice.value = warning(stopped)
-        if not self._table.children:
-            return
         table = self._table.children[0]
         if record is None or self._matchmaker.seat is None:
             self._table.children = [table, self._another]
             return
         seat: Seat = "A" if record.header.players["A"] == PERSON else "B"
+        if self._request is None:
+            self._choose_played(record.header, seat)
         reveal = partial(self._shield.reveal, ".nl-replay")
         end = EndScreen(record, seat, lambda again: self._rematch(record, again), self._leave, reveal)
         self._matchmaker.seat.show_end(end, end.plane)
         self._table.children = [table, end.replay]
         self._shield.focus()
+
+    def _choose_played(self, header: Header, seat: Seat) -> None:
+        """Choose in the form what was played on an earlier page."""
+        if header.game in [name for name, *_ in self._game.options]:
+            presets = [name for name, *_ in self._offered_presets(header.game)]
+            preset = header.preset if header.preset in presets else presets[0]
+            self._chosen[header.game] = preset, seat, header.players[other(seat)]
+            self._game.value = header.game
+            self._choose_game()
 
     def _rematch(self, record: Record, seat: Seat) -> None:
         """Play the same game against the same player from a seat, on a new deal."""
@@ -281,7 +298,7 @@ def _render_sides(game: AnyGame, seat: Seat, does: str) -> html.Markup:
         html.element("span", f"{name[:1].upper()}{name[1:]}", cls=f"nl-person nl-person-{at.lower()}")
         for name, at in zip(names, (seat, away), strict=True)
     )
-    kept = html.element("p", "The match is kept, and you can replay it.")
+    kept = html.element("p", "The match is saved, and you can replay it.")
     return html.join([html.element("p", you), html.element("p", they, f" {does[:1].lower()}{does[1:]}."), kept])
 
 

@@ -70,7 +70,7 @@ class ModelChoice:
         if not self._endpoints:
             raise ValueError(self._no_endpoint_text)
         if not model or "," in model:
-            raise ValueError("Choose a model, or type the name that its endpoint has for it (without a comma).")
+            raise ValueError("Choose a model, or type its name at the endpoint (without a comma).")
         first = self._url.value == next(iter(self._endpoints))
         form = self._output_mode.value
         parts = [f"llm:{model}", *(["form=schema"] if form == "schema" else []), *([more] if more else [])]

@@ -39,7 +39,7 @@ class Branching:
         self._at = 0
         self._leave: Callable[[], None] = lambda: None
         self._where = w.HTML()
-        self._seats = {seat: w.Dropdown(description=f"Seat {seat} is played on by") for seat in SEATS}
+        self._seats = {seat: w.Dropdown(description=f"Seat {seat} continues with") for seat in SEATS}
         self._branch_button = w.Button(description="Branch from this step")
         self._branch_button.add_class("nl-primary")
         self._local, self._continuation = LocalContinuation(), open_continuation()
@@ -80,7 +80,7 @@ class Branching:
         asked = Match.replay(record, at).pending()
         names = " and ".join(f"seat {seat}" for seat in asked)
         plural = "are" if len(asked) > 1 else "is"
-        words = f"The branch begins where {names} {plural} asked." if asked else "Here the match is over."
+        words = f"The branch begins where {names} {plural} asked." if asked else "The match is over at this step."
         self._where.value = html.element("p", words)
         self._branch_button.disabled = not asked
 
@@ -106,7 +106,7 @@ class Branching:
             raise ValueError("One seat can be yours: choose a player for the other.")
         match = Match.replay(record).fork(self._at)
         if match.ended is not None:
-            raise ValueError("Here the match is over: choose an earlier step.")
+            raise ValueError("The match is over at this step: choose an earlier one.")
         match.players = dict(names)
         self.leave()
         self._guard.notice.value = warning("")
@@ -127,7 +127,7 @@ class Branching:
             nonlocal replies
             replies += 1
             if replies >= MAX_REPLIES and match.ended is None:
-                match.abort(f"the branch had no end after {MAX_REPLIES} replies")
+                match.abort(f"the branch had not ended after {MAX_REPLIES} replies")
 
         play(match, seat_players(match, load=False), watch=watch)
         self._where.value = html.element("p", self._keep(parent, match.record()))

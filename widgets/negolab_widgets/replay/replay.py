@@ -21,6 +21,7 @@ from negolab.store import Store
 from negolab.verification import replay_differences
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
+from negolab_widgets.fields import Choice
 from negolab_widgets.page import OUT, SOURCE, Page, import_modules
 from negolab_widgets.replay.branching import Branching
 from negolab_widgets.replay.cards import render_record
@@ -31,9 +32,10 @@ from negolab_widgets.replay.record_list import RecordList, copy_button, short_id
 from negolab_widgets.replay.steps import Step, format_pay, format_stake, record_steps, subject, view_steps
 from negolab_widgets.tables import table
 from negolab_widgets.tables.controls import Collapsible, column, row, set_visible, warning
-from negolab_widgets.tables.seats import SeatTables
+from negolab_widgets.tables.seats import SeatTables, role_name
 
-VIEWPOINTS: dict[str, Seat | None] = {"the experimenter": None, "seat A alone": "A", "seat B alone": "B"}
+EVERYTHING = "the experimenter"
+"""The viewpoint from which all is seen; the others are the seats."""
 SUFFIXES = {"latex": "tex", "html": "html", "markdown": "md", "clembench": "tex"}
 
 
@@ -65,7 +67,7 @@ class Replay(Page):
         atexit.register(self._guard, self._close)
         self._head, self._troubles = html.StableHTML(), w.HTML()
         self._record_list = RecordList(self._open_listed, self._guard, lambda: self._shield.focus())
-        self._viewpoint = w.Dropdown(description="Seen by", options=list(VIEWPOINTS))
+        self._viewpoint = Choice(description="Seen by", options=[(EVERYTHING, EVERYTHING, "")], value=EVERYTHING)
         self._viewpoint.observe(lambda _: self._guard(self._draw), "value")
         self._controls = row(self._viewpoint, self._record_list.controls)
         self._controls.add_class("nl-replay-controls")
@@ -124,7 +126,7 @@ class Replay(Page):
         found = list_source(source) if isinstance(source, Path | str) else Listing(_list_records(source))
         records = found.records
         if found.troubles:
-            self._troubles.value = warning("Not everything could be read as it is. " + " ".join(found.troubles[:5]))
+            self._troubles.value = warning("Some records could not be read as stored. " + " ".join(found.troubles[:5]))
         self._record_list.set_records(records)
         for part in (self._record_list.controls, self._controls):
             set_visible(part, len(records) > 1)
@@ -167,13 +169,20 @@ class Replay(Page):
         set_visible(self._match, True)
         self._draw_for_seat(view, None)
 
+    @property
+    def _viewed(self) -> Seat | None:
+        """The seat whose view is shown; None: everything is."""
+        return next((seat for seat in SEATS if seat == self._viewpoint.value), None)
+
     def _draw(self, told: list[Step] | None = None, first: int = 1) -> None:
         """Show the match as the experimenter or as one seat: a new one at step number `first`, else at the moment that
         is shown already."""
         record = self._record
         if record is None:
             return
-        seat = VIEWPOINTS[self._viewpoint.value]
+        seats = ((seat, f"{role_name(record.game, seat)} alone", "") for seat in SEATS)
+        self._viewpoint.options = [(EVERYTHING, EVERYTHING, ""), *seats]
+        seat = self._viewed
         styles = transcript.styles(record.header.game)
         if list(self._style.options) != styles:
             self._style.options = styles
@@ -190,7 +199,7 @@ class Replay(Page):
             self._draw_for_seat(record.seen_by(seat), before)
 
     def _draw_for_experimenter(self, record: Record, steps: list[Step], before: Step | None, first: int) -> None:
-        fault = f"This record is not what the rules make of its replies: {self._faults[0]}" if self._faults else ""
+        fault = f"This record differs from a replay of its replies: {self._faults[0]}" if self._faults else ""
         self._head.value = html.join([render_record_head(record), warning(fault) if fault else ""])
         drawn = course(record, steps), surroundings(record)
         has_plane = bool(drawn[0].points)
@@ -219,13 +228,15 @@ class Replay(Page):
         """Keep a branch, and its parent if it is not there yet; return where they are."""
         if parent is self._record:
             self._branches[f"branch {len(self._branches)}, {short_id(branch.id)}"] = branch
-            if VIEWPOINTS[self._viewpoint.value] is None:
+            if self._viewed is None:
                 self._comparison.set_branches(self._branches)
         self._unsaved.append((parent, branch))
         try:
             self._write_unsaved()
         except (ValueError, OSError) as error:
-            return f"The branch is not kept yet: {error}. It is tried again with the next one and when the page closes."
+            return (
+                f"The branch is not saved yet: {error}. Saving is retried with the next one and when the page closes."
+            )
         return f"Kept as record {short_id(branch.id)} in {self._out}."
 
     def _write_unsaved(self) -> None:
@@ -247,7 +258,7 @@ class Replay(Page):
     def _export(self) -> None:
         source: Record | SeatRecord | None = self._view
         if self._record is not None:
-            seat = VIEWPOINTS[self._viewpoint.value]
+            seat = self._viewed
             source = self._record if seat is None else self._record.seen_by(seat)
         if source is None:
             return
@@ -309,11 +320,12 @@ def render_record_head(record: Record) -> html.Markup:
         )
         for seat, pay in record.payoffs.items()
     )
-    name = html.element("span", f"record {short_id(header.id)} ", copy_button(header.id), title=header.id, cls="nl-id")
+    named = f"{deal}, record {short_id(header.id)} "
+    name = html.element("span", named, copy_button(header.id), title=header.id, cls="nl-id nl-soft")
     end = html.element("b", format_end(record.end))
     models = header.notes.get("models", {}).items()
     settings = (html.element("span", f"{subject(game, seat)}: {format_model(note)}") for seat, note in models)
-    return _render_head(f"{title}{preset}", *paid, *settings, end, deal, name)
+    return _render_head(f"{title}{preset}", *paid, *settings, end, name)
 
 
 def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:
@@ -330,5 +342,5 @@ def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Ma
     ]
     thing, by = ("round", []) if around.rounds else ("proposal", ["by"])
     head = (thing, "at", *by, *map(around.axis_title, SEATS))
-    name = "What was paid after each round" if around.rounds else "What each proposal would bring"
+    name = "What was paid after each round" if around.rounds else "What each proposal would pay"
     return html.details(name, html.table(head, rows, name, cls="nl-long"))

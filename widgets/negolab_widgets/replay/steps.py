@@ -152,7 +152,7 @@ def subject(game: AnyGame, seat: Seat) -> str:
 
 def describe(entries: tuple[Entry, ...], game: AnyGame) -> str:
     """Describe what happened in one line, without reading a reply's words."""
-    last_chance = ", the last it was allowed" if any(isinstance(entry, Forfeited) for entry in entries) else ""
+    last_chance = ", its last attempt" if any(isinstance(entry, Forfeited) for entry in entries) else ""
     refused = next((entry for entry in entries if isinstance(entry, Rejected)), None)
     match entries[0]:
         case Dealt():

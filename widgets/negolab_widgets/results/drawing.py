@@ -43,7 +43,7 @@ MAX_ROWS = 200
 """Rows of the table that are shown; the file has all."""
 MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
 """Values of a factor that are drawn on each side."""
-_HEADS = {"mean": "mean", "low": "from", "high": "to", BASIS: "rests on"}
+_HEADS = {"mean": "mean", "low": "from", "high": "to", BASIS: "based on"}
 _BESIDE = dict(zip(WITHOUT_FALLBACK, ("mean, no fallback", "n, no fallback"), strict=True))
 _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper quartile"}
 
@@ -82,9 +82,9 @@ def draw_choice(
         group: Draw the matches of this group one by one.
     """
     if choice is None:
-        return _without_figure("These matches have no number and no yes or no that could be shown.")
+        return _without_figure("These matches have no values that can be drawn.")
     if rows.empty:
-        return _without_figure(f"No match is left: the choice of matches leaves out all {len(frame):,}.")
+        return _without_figure(f"No match is left: the filters exclude all {len(frame):,}.")
     outcome = choice.outcome
     if outcome.either:
         grouping = group.values if group else [factor.column for factor in choice.by]
@@ -96,7 +96,7 @@ def draw_choice(
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
     if outcome.yes_no and choice.view in (BOXES, VIOLINS):
-        return _without_figure(f"Of yes and no ({outcome.words}) there is no distribution to see: choose {LINES}.")
+        return _without_figure(f"A yes-or-no outcome ({outcome.words}) has no distribution: choose {LINES}.")
     data, cut = _limit_values(data, choice)
     found = summary(data, outcome, choice.by)
     figure = _figure(data, found, choice, width)
@@ -134,7 +134,7 @@ def _limit_values(data: pd.DataFrame, choice: FigureChoice) -> tuple[pd.DataFram
         there = sorted(data[factor.key].unique())
         if len(there) > most[side]:
             data = data[data[factor.key].isin(there[: most[side]])]
-            said.append(f"Of {factor.title} the first {most[side]} of {len(there)} values are drawn.")
+            said.append(f"Only the first {most[side]} of {len(there)} values of {factor.title} are drawn.")
     return data, said
 
 
@@ -155,11 +155,11 @@ def _caption(
     copies = _copies_text(len(data) - len(drop_copies(data)))
     how = "Clopper and Pearson's" if choice.outcome.yes_no else "Student's t"
     draws = data["draw"].nunique()
-    interval = f" Intervals: 95%, {how}; games on one draw of chance are taken together ({draws:,} in all)."
+    interval = f" Intervals: 95%, {how}; clustered by draw of chance ({draws:,} draws)."
     if (found["draws"] == 0).all():
-        interval = " Nothing is drawn, by the game or the players: the means are known exactly."
+        interval = " Nothing is random in the game or its players: the means are exact."
     elif found["low"].isna().all():
-        interval = " No intervals: each group is on one draw of chance, or the same on all."
+        interval = " No intervals: each group has one draw of chance, or the same value on all."
     press = " Press a mark, or its row in the table, to see its matches."
     text = f"{count}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)
@@ -183,7 +183,7 @@ def _fallback_text(data: pd.DataFrame, things: str) -> str:
         return ""
     return (
         f"In {count:,} of these {len(data):,} {things} a rule made moves in place of a player whose replies could not "
-        "be used (fallbacks). The figure is of all; the table has the means without them beside."
+        "be used (fallbacks). The figure includes all; the table also shows the means without them."
     )
 
 
@@ -208,7 +208,7 @@ def _render_table(numbers: pd.DataFrame, choice: FigureChoice, groups: Sequence[
     more = f" The first {MAX_ROWS} of {len(numbers):,} rows; the file has all." if len(numbers) > MAX_ROWS else ""
     interval = "; from and to are the 95% interval of the mean" if known else ""
     note = element("p", f"{choice.outcome.title}{interval}.{more}")
-    return panel("What is drawn", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
+    return panel("Values in the figure", note, table(top, body, "Means, intervals and counts", cls="nl-results"))
 
 
 def _format_cell(name: str, value: object, outcome: Quantity) -> str:

@@ -133,14 +133,14 @@ _OUTCOME_WORDS = {
     "loss_delay": "lost by delay",
     "irrational_deals": "deals worse than none",
     "irrational_offers": "proposals worse than no deal",
-    "first_offer_share": "first offer on the zone",
+    "first_offer_share": "first offer's share of the zone",
     "concession": "concession per proposal",
     "format_faults": "unreadable replies",
     "rule_faults": "replies against the rules",
     "time_faults": "late replies",
     "rejected": "rejected replies",
     "fallbacks": "moves by a rule",
-    "decided_by_fallback": "decided by a move of a rule",
+    "decided_by_fallback": "decided by a rule's move",
 }
 _PARTS = {"efficiency", "surplus_share", "first_offer_share", "truth", "stubbornness", "pareto_proposals"}
 _PARTS |= {

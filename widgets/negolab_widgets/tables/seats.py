@@ -19,6 +19,12 @@ def seat_name(game: AnyGame, seat: Seat) -> str:
     return seat if role.endswith(f" {seat}") else role
 
 
+def role_name(game: AnyGame, seat: Seat) -> str:
+    """Return a seat as part of a sentence: `the seller`, or `seat A` where the game has no name for it."""
+    name = seat_name(game, seat)
+    return f"seat {seat}" if name == seat else f"the {name}"
+
+
 def render_seat(told: AnyGame, seen: Seen) -> Markup:
     """Render a seat's table; `told` is the game as the seat may know it."""
     looks = table(told)
