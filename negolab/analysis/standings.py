@@ -14,7 +14,7 @@ from negolab import catalog
 from negolab._internal import manifest
 from negolab.analysis.columns import to_frame
 from negolab.analysis.comparisons import NotSharedError, as_frame, contrast, contrasts
-from negolab.analysis.estimates import by_seat
+from negolab.analysis.estimates import Measure, by_seat, estimate_groups
 from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, is_exact, with_value
 from negolab.analysis.ranking import LEAST_DRAWS, Ranking, rank
@@ -22,10 +22,19 @@ from negolab.formatting import display_unit, format_money, format_significant
 
 COLUMNS = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "seat", "player", "opponent", "payoff", "gain"),
-    *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback"),
+    *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback", "turns", "cost"),
 )
 """Columns of `Standings.seats`, before one for each condition."""
+_MEASURED = ("gain_a", "gain_b", "joint", "possible", "cost_a", "cost_b")
+"""Columns of matches that a game, or a table which was kept earlier, may lack."""
 OVERALL = "all games"
+MEASURES = (
+    Measure("agreed (%)", "agreed", "share"),
+    Measure("joint gain (%)", "joint_share", scale=100),
+    Measure("length (turns)", "turns"),
+    Measure("model cost (US dollars)", "cost"),
+)
+"""Measures of a player's matches beside the payoff: turns are the moves of both, the cost is at list price."""
 
 
 def format_outcome(value: float, unit: str) -> str:
@@ -141,15 +150,16 @@ class Standings:
         frame = to_frame(read_matches(folder)) if folder.is_dir() else pd.DataFrame()
         if frame.empty:
             return pd.DataFrame(columns=list(COLUMNS))
-        frame = frame.reindex(columns=list(dict.fromkeys([*frame, "gain_a", "gain_b", "joint", "possible"])))
-        rows = by_seat(frame, ["payoff", "gain"])
+        frame = frame.reindex(columns=list(dict.fromkeys([*frame, *_MEASURED])))
+        rows = by_seat(frame, ["payoff", "gain", "cost"])
         rows = rows[rows["player"].isin(self.about["players"]) & rows["opponent"].isin(self.about["players"])]
         possible = rows["possible"].astype(float)
         share = rows["gain"].astype(float) / possible.where(possible > 0)
         unit, scale = display_unit(catalog.imported_class(frame["game"].iloc[0]).unit)
         self.units[game] = unit
         paid = rows["payoff"].astype(float) / scale
-        return rows.assign(game=game, share=share, payoff=paid)[list(COLUMNS)]
+        turns = rows["moves_a"] + rows["moves_b"]
+        return rows.assign(game=game, share=share, payoff=paid, turns=turns)[list(COLUMNS)]
 
     @cached_property
     def games(self) -> list[str]:
@@ -197,11 +207,21 @@ class Standings:
     def cross(self, game: str) -> pd.DataFrame:
         """Return, for each player against each opponent in a game, means over its matches: the payoff, the share of
         agreements, the joint gain as a share of the possible one, and the number of matches."""
-        rows = drop_copies(with_value(self.rows(game), "payoff"))
-        efficiency = rows["joint"].astype(float) / rows["possible"].astype(float)
-        rows = rows.assign(agreed=rows["agreed"].eq(True).astype(float), joint_share=efficiency)
+        rows = drop_copies(self._paid(game))
         found = rows.groupby(["player", "opponent"])[["payoff", "agreed", "joint_share"]].mean()
         return found.assign(n=rows.groupby(["player", "opponent"])["match"].nunique()).reset_index()
+
+    def _paid(self, game: str) -> pd.DataFrame:
+        """Return the rows of a game with a payoff, with agreements as numbers and the share of the possible gain."""
+        rows = with_value(self.rows(game), "payoff")
+        efficiency = rows["joint"].astype(float) / rows["possible"].astype(float)
+        return rows.assign(agreed=rows["agreed"].eq(True).astype(float), joint_share=efficiency)
+
+    def profiles(self, game: str) -> pd.DataFrame:
+        """Return what the matches of each player in a game were like: the `MEASURES` that are known, with intervals, as
+        `estimate_groups` does."""
+        found = estimate_groups(self._paid(game), {"player": "player"}, MEASURES)
+        return found[found["n"] > 0]
 
     def best_replies(self, game: str) -> dict[str, str]:
         """Return who was paid most against each opponent."""

@@ -194,6 +194,10 @@ def test_a_budget_that_ends_half_way_leaves_balance_and_more_money_ends_it_witho
     assert len(asked.stdout.splitlines()) == paid(out).answers, asked.stderr
     reported = negolab("report", str(out))
     assert reported.returncode == 0 and "Condition: prompt" in (out / "report.html").read_text(), reported.stderr
+    rows = tables.seats(out / "camp")
+    costs = Standings(out).profiles("camp").query("measure == 'model cost (US dollars)'").set_index("player")
+    assert set(costs.index) == {"one+plain", "one+warm", "two+plain", "two+warm"}, "boulware is no model"
+    assert costs["value"].to_dict() == pytest.approx(rows.groupby("player")["cost"].mean().dropna().to_dict())
     effects = dict(Standings(out).condition_effects())
     assert list(effects["prompt"]["one"]) == ["plain"] and list(effects["prompt"]["two"]) == ["warm"]
 
@@ -235,6 +239,23 @@ def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, tm
         assert "mean payoff (dollars) of each player against each opponent" in shown
         assert "Matches of each pairing" in shown and "boulware--linear" in shown and "are missing" not in shown
         assert "Head to head" in shown and "12 draws" in shown
+        assert "length (turns)" in shown and "model cost" not in shown, "strategies cost nothing"
+
+
+def test_agreements_joint_gain_and_length_are_those_of_the_matches_of_a_player(whole: Path) -> None:
+    found = Standings(whole)
+    known = found.profiles("camp").set_index(["player", "measure"])
+    rows = tables.matches(whole / "camp").join(tables.measures(whole / "camp")["efficiency"])
+    for player in PLAYERS:
+        own = rows[(rows["player_a"] == player) | (rows["player_b"] == player)]
+        own = own.drop_duplicates(["player_a", "player_b", "draw"]) if player != "random-legal" else own
+        expected = {
+            "agreed (%)": 100 * (own["end"] == "AGREED").mean(),
+            "joint gain (%)": 100 * own["efficiency"].mean(),
+            "length (turns)": (own["moves_a"] + own["moves_b"]).mean(),
+        }
+        assert known.loc[player]["value"].to_dict() == pytest.approx(expected)
+        assert set(known.loc[player]["n"]) == {len(own)} == {72}
 
 
 def test_a_report_says_the_differences_that_its_table_shows(tmp_path: Path) -> None:

@@ -5,13 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from negolab.analysis.comparisons import comparison_table
+from negolab.analysis.estimates import format_estimate, row_estimate
 from negolab.analysis.standings import Standings, format_outcome
+from negolab.analysis.stats import Estimate
 from negolab_widgets.html import Markup, details, element, format_value, join, table
 
 METHOD = (
     "A player's mean gives equal weight to draws, seats and opponents. 'Above the average' compares players on the "
     "same draw, with t intervals over draws. Ranks hold for all players at once with a confidence of 95% (Mogstad, "
     "Romano, Shaikh and Wilhelm 2024). Over games, the outcome is a seat's gain as a share of the largest joint gain."
+)
+
+PER_MATCH = (
+    "Per match, with 95% intervals by draw where draws differ. The joint gain is a share of the largest possible one, "
+    "turns are the moves of both, and costs are the player's own at list price."
 )
 
 
@@ -21,7 +28,25 @@ def render_rankings(found: Standings) -> Markup:
     for ranking in found.tables:
         shown = table(ranking.heads, ranking.rows(), f"Ranking: {ranking.game}") if ranking.ranking else ""
         parts += [element("h3", ranking.game), element("p", ranking.counts(), cls="soft"), shown]
+        parts += [_profiles(found, ranking.game)] if ranking.game in found.games else []
     return join([*parts, element("p", METHOD, cls="soft")])
+
+
+def _profiles(found: Standings, game: str) -> Markup:
+    """Render how the matches of each player ended, how long they were and what they cost, per match."""
+    known = found.profiles(game)
+    heads = list(dict.fromkeys(known["measure"]))
+    cells = {(row.player, row.measure): _estimate(row_estimate(row)) for row in known.itertuples()}
+    players = dict.fromkeys(name for name in found.about["players"] if name in set(known["player"]))
+    rows = [[name, *(cells.get((name, head), "") for head in heads)] for name in players]
+    return join([table(["player", *heads], rows, f"Per match: {game}"), element("p", PER_MATCH, cls="soft")])
+
+
+def _estimate(estimate: Estimate) -> Markup:
+    """Render an estimate over its interval and n."""
+    number, _, interval = format_estimate(estimate, n=False).partition(" ")
+    n = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{estimate.n:,}"
+    return join([element("b", number), element("span", f" {interval} {n}", cls="soft")])
 
 
 def render_details(found: Standings) -> Markup:
