@@ -92,6 +92,7 @@ Modules = Annotated[
         "--module", metavar="MODULE", help="Module, .py file or folder with games or players of your own. Repeatable."
     ),
 ]
+Scheduler = Annotated[str | None, advanced(metavar="URL", help="Dask scheduler, tcp:// or tls://.")]
 Trust = Annotated[bool, advanced("--trust", help="Run the game code that the folder names without asking.")]
 TrustChanges = Annotated[bool, advanced("--trust", help="Continue although your own code has changed.")]
 

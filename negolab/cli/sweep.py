@@ -17,7 +17,7 @@ from tqdm import tqdm
 from negolab.analysis.stats import Estimate, estimate_mean
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
-from negolab.cli.options import BaseUrls, Group, Modules, Trust, TrustChanges, advanced, import_games
+from negolab.cli.options import BaseUrls, Group, Modules, Scheduler, Trust, TrustChanges, advanced, import_games
 from negolab.cli.play import RUNS, escape_line, treat_signals_as_interrupt
 from negolab.formatting import counted
 from negolab.sweeps import folder
@@ -134,7 +134,7 @@ def _lasting(seconds: float) -> str:
 def run(
     file: PlanFile,
     workers: Workers = 2,
-    scheduler: Annotated[str | None, advanced(metavar="URL", help="Dask scheduler, tcp:// or tls://.")] = None,
+    scheduler: Scheduler = None,
     broker: Annotated[
         str, advanced(metavar="ADDRESS", help="Address of this machine, for workers elsewhere to reach the models.")
     ] = "127.0.0.1",
