@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from negolab import catalog
+from negolab import catalog, store
 from negolab._internal import manifest
 from negolab.analysis.columns import to_frame
 from negolab.analysis.comparisons import NotSharedError, as_frame, contrast, contrasts
@@ -19,10 +19,12 @@ from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, is_exact, with_value
 from negolab.analysis.ranking import LEAST_DRAWS, Ranking, rank
 from negolab.formatting import display_unit, format_money, format_significant
+from negolab.record import Record
 
 COLUMNS = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "seat", "player", "opponent", "payoff", "gain"),
     *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback", "turns", "cost"),
+    "other_share",
 )
 """Columns of `Standings.seats`, before one for each condition."""
 _MEASURED = ("gain_a", "gain_b", "joint", "possible", "cost_a", "cost_b")
@@ -159,7 +161,9 @@ class Standings:
         self.units[game] = unit
         paid = rows["payoff"].astype(float) / scale
         turns = rows["moves_a"] + rows["moves_b"]
-        return rows.assign(game=game, share=share, payoff=paid, turns=turns)[list(COLUMNS)]
+        theirs = rows["joint"].astype(float) / possible.where(possible > 0) - share
+        found = rows.assign(game=game, share=share, other_share=theirs, payoff=paid, turns=turns)
+        return found[list(COLUMNS)]
 
     @cached_property
     def games(self) -> list[str]:
@@ -263,14 +267,28 @@ class Standings:
         ended = {"agreed": rows["agreed"].eq(True), "stopped": rows["stopped"].notna()}
         counted = rows.assign(pairing=pairs, played=1, **ended, decided=rows["decided_by_fallback"].eq(True))
         counts = counted.groupby(["game", "pairing"])[["played", "agreed", "stopped", "decided"]].sum()
-        planned = {
-            (game, "--".join(sorted((plan["a"], plan["b"])))): plan["n"]
-            for game, folder in self.about["games"].items()
-            for file in sorted((self.path / folder).glob(f"*/{manifest.FILE}"))
-            for plan in [manifest.read(file.parent)["plan"]]
-        }
+        planned = {(game, "--".join(sorted(pair))): plan["n"] for (game, pair), (_, plan) in self._plans.items()}
         found = counts.reindex(pd.MultiIndex.from_tuples(planned, names=["game", "pairing"]), fill_value=0)
         return found.assign(planned=list(planned.values())).reset_index()
+
+    @cached_property
+    def _plans(self) -> dict[tuple[str, frozenset[str]], tuple[Path, dict[str, Any]]]:
+        """The folder and the plan of each pairing, by its game and players."""
+        files = (
+            (game, file.parent, manifest.read(file.parent)["plan"])
+            for game, folder in self.about["games"].items()
+            for file in sorted((self.path / folder).glob(f"*/{manifest.FILE}"))
+        )
+        return {(game, frozenset((plan["a"], plan["b"]))): (folder, plan) for game, folder, plan in files}
+
+    def examples(self) -> dict[tuple[str, str, str], Record]:
+        """Return a match of each pairing in each seating, by its game and the players at A and B: on the first draw of
+        the game, where it has been played."""
+        rows = self.seats[(self.seats["seat"] == "A") & self.seats["stopped"].isna()]
+        first = rows.assign(at=rows.groupby(["game", "draw"], sort=False).ngroup()).sort_values("at", kind="stable")
+        keys = ["game", "player", "opponent"]
+        found = first.drop_duplicates(keys).sort_index()[[*keys, "match"]].itertuples(index=False, name=None)
+        return {(game, *pair): store.find(self._plans[game, frozenset(pair)][0], match) for game, *pair, match in found}
 
     def lines(self) -> Iterator[str]:
         """Yield the rankings as lines for a terminal."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -32,6 +33,7 @@ from negolab.tournaments.tournament import Tournament, open_tournament
 from tests.support.command import NEGOLAB, negolab
 from tests.support.service_forms import INPUT, OUTPUT
 from tests.support.services import RunningServices, running_services
+from tests.widgets.test_replay_file import held
 
 PLAYERS = ["linear", "boulware", "conceder", "random-legal"]
 PRICE = {"game": "bargaining", "preset": "exact", "buyer_values": [5000, 6000], "seller_costs": [3000, 4000]}
@@ -240,6 +242,22 @@ def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, tm
         assert "Matches of each pairing" in shown and "boulware--linear" in shown and "are missing" not in shown
         assert "Head to head" in shown and "12 draws" in shown
         assert "length (turns)" in shown and "model cost" not in shown, "strategies cost nothing"
+
+
+def test_a_report_draws_a_plane_for_each_player_and_links_pairings_to_their_matches(
+    whole: Path, tmp_path: Path
+) -> None:
+    negolab("report", str(whole), "--out", str(tmp_path / "a report.html")).check_returncode()
+    page, beside = ((tmp_path / f"a report{end}.html").read_text() for end in ("", "-matches"))
+    assert len(page) < 1_500_000 and page.count("<figcaption") == 2 * len(PLAYERS)
+    ids = re.findall(r'<a href="a%20report-matches\.html#([^"]+)">', page)
+    assert len(ids) == 2 * 4 * 3, "who meets whom, in two games"
+    matches = {match["id"]: match["name"] for match in held(beside)["matches"]}
+    assert set(ids) == set(matches) and len(matches) == 2 * 12, "each pairing from both seats"
+    first = {record.header.seed for record in nl.read(whole) if record.id in matches}
+    assert len(first) == 1, "on one draw"
+    record = next(record for record in nl.read(whole / "camp") if record.id in matches)
+    assert all(name in matches[record.id] for name in record.header.players.values())
 
 
 def test_agreements_joint_gain_and_length_are_those_of_the_matches_of_a_player(whole: Path) -> None:
