@@ -18,6 +18,8 @@ import pandas as pd
 import pytest
 from negolab_widgets import display
 from negolab_widgets.report import Report
+from negolab_widgets.results.results import open_results_page
+from negolab_widgets.standings import TournamentPage
 
 import negolab as nl
 from negolab._internal import manifest
@@ -274,6 +276,29 @@ def test_agreements_joint_gain_and_length_are_those_of_the_matches_of_a_player(w
         }
         assert known.loc[player]["value"].to_dict() == pytest.approx(expected)
         assert set(known.loc[player]["n"]) == {len(own)} == {72}
+
+
+def test_a_page_is_drawn_again_as_more_is_played(tmp_path: Path) -> None:
+    out, stop = tmp_path / "out", 100
+    for total in ("100 of 288", "288 of 288"):
+        going = opened(out)
+        going.run.watch(lambda now, run=going.run, stop=stop: run.finish() if now.over == stop else None)  # type: ignore[misc]
+        asyncio.run(going.run.play())
+        if stop:
+            page, stop = open_results_page(out), 0
+            assert isinstance(page, TournamentPage)
+        page.refresh()
+        assert f"{total} matches" in page._shown.value and "Who met whom" in page._shown.value
+    drawn = page._shown.value
+    page.refresh()
+    assert page._shown.value is drawn, "nothing is read again"
+
+
+def test_show_refuses_what_is_neither_a_tournament_nor_a_sweep(tmp_path: Path) -> None:
+    ran = negolab("tournament", "show", str(tmp_path), "--no-browser")
+    assert ran.returncode == 2 and str(tmp_path) in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+    helped = negolab("tournament", "--help").stdout
+    assert "run " in helped and "show " in helped and "--players" in negolab("tournament", "run", "--help").stdout
 
 
 def test_a_report_says_the_differences_that_its_table_shows(tmp_path: Path) -> None:

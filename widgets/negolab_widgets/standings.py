@@ -1,16 +1,25 @@
-"""The results of a tournament as HTML: rankings, who met whom, what conditions changed, and what was played."""
+"""The results of a tournament as HTML: rankings, who met whom, what conditions changed, and what was played; and the
+page that shows them while it is played."""
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
+
+import ipywidgets as w
 
 from negolab.analysis.comparisons import comparison_table
 from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate
 from negolab.analysis.observations import drop_copies, with_value
 from negolab.analysis.standings import Standings, Table, format_outcome
 from negolab.analysis.stats import Estimate
-from negolab_widgets.html import Markup, details, element, escape, format_value, join, table
+from negolab.store import record_files
+from negolab_widgets.faults import FaultGuard, run_in_background
+from negolab_widgets.html import Markup, StableHTML, bar, details, element, escape, format_value, join, table
+from negolab_widgets.page import Page
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +44,8 @@ def render_rankings(found: Standings) -> Markup:
         parts += [element("h3", ranking.game), element("p", ranking.counts(), cls="soft"), shown]
         if ranking.game in found.games:
             parts += [_profiles(found, ranking.game), _planes(found, ranking)]
-    return join([*parts, *(element("p", note, cls="soft") for note in (METHOD, PER_MATCH, PLANES))])
+    notes = (element("p", note, cls="soft") for note in (METHOD, PER_MATCH, PLANES))
+    return element("div", *parts, *notes, cls="nl-standings")
 
 
 def _profiles(found: Standings, game: str) -> Markup:
@@ -55,6 +65,8 @@ def _estimate(estimate: Estimate) -> Markup:
     return join([element("b", number), element("span", f" {interval} {n}", cls="soft")])
 
 
+POLL_INTERVAL, LOOK_SHARE = 3.0, 0.1
+"""Seconds between two looks at the records, at least, and the share of time that looking may take."""
 PLANES = (
     "In the drawings, the player's own share of the largest joint gain grows to the right, the opponent's upward. The "
     "area of a dot grows with its number of matches, and the cross is their mean with its 95% intervals. The axes meet "
@@ -107,7 +119,7 @@ Links = Mapping[tuple[str, str, str], str]
 def render_details(found: Standings, links: Links | None = None) -> Markup:
     """Render the cross table and the pairs of each game, the effects of conditions, and the matches of each pairing;
     `links` lead from a field of a cross table to a match."""
-    return join(_details(found, links or {}))
+    return element("div", *_details(found, links or {}), cls="nl-standings")
 
 
 def _details(found: Standings, links: Links) -> Iterator[Markup]:
@@ -152,3 +164,45 @@ def _cross(found: Standings, game: str, links: Links) -> Markup:
             cells.append(join([element("b", shown), element("span", said, cls="soft")]))
         rows.append(cells)
     return table(["player", *against], rows, f"Payoffs against each opponent: {game}")
+
+
+class TournamentPage(Page):
+    """Show the results of a tournament, drawn again while it is played.
+
+    Args:
+        folder: The folder of the tournament.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._shown = folder, StableHTML()
+        self._read: tuple[list[tuple[Path, int]], Markup] = [], Markup("")
+        self._looking = FaultGuard("the look at a tournament")
+        title = w.HTML(element("h1", f"Tournament: {folder.name}"))
+        super().__init__([title, self._looking.notice, self._shown])
+        self.add_class("nl-display")
+        if run_in_background(self._watch) is None:
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Draw what was played."""
+        with self._looking:
+            self._shown.value = self._render()
+
+    async def _watch(self) -> None:
+        while True:
+            began = time.monotonic()
+            with self._looking:
+                self._shown.value = await asyncio.to_thread(self._render)
+            await asyncio.sleep(max(POLL_INTERVAL, (time.monotonic() - began) / LOOK_SHARE))
+
+    def _render(self) -> Markup:
+        """Render the results, anew if there are more records."""
+        files = [(file, file.stat().st_size) for file in record_files(self._folder)]
+        if files != self._read[0]:
+            found = Standings(self._folder)
+            played = found.pairings()[["played", "planned"]].sum()
+            count = f"{played['played']:,} of {played['planned']:,} matches"
+            parts = {"Ranking": render_rankings(found), "Who met whom": render_details(found)}
+            shown = [element("h2", title) + part for title, part in parts.items()]
+            self._read = files, join([bar(played["played"], played["planned"], count, name="Matches"), *shown])
+        return self._read[1]
