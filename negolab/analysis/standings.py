@@ -27,8 +27,12 @@ COLUMNS = (
     "other_share",
 )
 """Columns of `Standings.seats`, before one for each condition."""
-_MEASURED = ("gain_a", "gain_b", "joint", "possible", "cost_a", "cost_b")
-"""Columns of matches that a game, or a table which was kept earlier, may lack."""
+_OF_MATCHES = (
+    *("match", "game", "deal", "draw", "deterministic", "chance", "joint", "possible", "agreed", "end", "stopped"),
+    "decided_by_fallback",
+    *(f"{name}_{seat}" for name in ("player", "payoff", "gain", "moves", "cost") for seat in "ab"),
+)
+"""Columns of matches that they are made of, some of which a game may lack."""
 OVERALL = "all games"
 MEASURES = (
     Measure("agreed (%)", "agreed", "share"),
@@ -149,10 +153,11 @@ class Standings:
         return found.assign(**levels)
 
     def _seats(self, game: str, folder: Path) -> pd.DataFrame:
-        frame = to_frame(read_matches(folder)) if folder.is_dir() else pd.DataFrame()
-        if frame.empty:
+        matches = read_matches(folder) if folder.is_dir() else None
+        if not matches:
             return pd.DataFrame(columns=list(COLUMNS))
-        frame = frame.reindex(columns=list(dict.fromkeys([*frame, *_MEASURED])))
+        there = [name for name in _OF_MATCHES if name in matches.column_names]
+        frame = to_frame(matches.select(there)).reindex(columns=list(_OF_MATCHES))
         rows = by_seat(frame, ["payoff", "gain", "cost"])
         rows = rows[rows["player"].isin(self.about["players"]) & rows["opponent"].isin(self.about["players"])]
         possible = rows["possible"].astype(float)
@@ -168,7 +173,7 @@ class Standings:
     @cached_property
     def games(self) -> list[str]:
         """The labels of the games that were played."""
-        return list(dict.fromkeys(self.seats["game"]))
+        return list(self.seats["game"].unique())
 
     def rows(self, game: str) -> pd.DataFrame:
         """Return the rows of `seats` of a game, draws without a zone of agreement left out."""
