@@ -24,7 +24,7 @@ from contextlib import suppress
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import Any, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -32,10 +32,14 @@ WORKERS = "NEGOLAB_WORKERS"
 """Environment variable: worker processes of a run that is not told how many; 1 inside a sweep's cell."""
 SLICE_SECONDS = 0.2
 """Seconds of jobs after which a worker sends their results: what is lost if all processes are killed."""
+_FIRST_JOBS = 8
+"""Jobs of a worker's first slice, before it is known how long they take."""
 MAX_DEATHS = 3
 """Times in a row that a worker may end before it was given a job, before all is given up."""
 Work = Callable[[Any], Any]
 """Function of a job, which returns its result."""
+Load = Callable[[], Work]
+"""Function that is called once in each worker, where it is found by its module and name."""
 T = TypeVar("T")
 
 
@@ -87,26 +91,65 @@ def is_loop_running() -> bool:
 # The caller's side.
 
 
+class Slice(msgspec.Struct):
+    """Results of jobs, and the seconds that they took."""
+
+    results: list[Any]
+    seconds: float
+
+    @property
+    def jobs_a_slice(self) -> int:
+        """Jobs that fill a slice, if they are like these."""
+        return max(1, int(SLICE_SECONDS * len(self.results) / max(self.seconds, 1e-6)))
+
+
+class Worker(Protocol):
+    """A worker as its caller sees it; its methods wait, each in a thread, and raise `WorkerDied` if it ends by itself.
+
+    Attributes:
+        name: Its name in messages.
+    """
+
+    name: str
+
+    def load(self) -> None:
+        """Let it load what does the jobs; WorkersFailed if it cannot."""
+
+    def do(self, jobs: Sequence[Any]) -> Slice:
+        """Let it do jobs, in order, for as long as a slice takes, and at least one."""
+        ...
+
+    def end(self) -> None:
+        """Let it end by itself: it has no more jobs to wait for."""
+
+    def kill(self) -> None:
+        """End it, whatever it does."""
+
+
+StartWorker = Callable[[Load], Worker]
+
+
 class WorkerPool:
-    """Does jobs in worker processes; one that dies is replaced.
+    """Does jobs in workers; one that dies is replaced.
 
     The jobs that it was given are then done one at a time: one that ends its worker again fails alone.
 
     Args:
-        load: Called once in each worker; returns the function of a job. It is found there by its module and name.
+        load: Returns the function of a job, in each worker.
         jobs: The jobs; they and their results can be pickled.
         count: Their number.
-        workers: Number of processes.
+        workers: Number of workers.
         keep: Called with jobs that a worker has done, and with their results.
         fail: Called with a job that cannot be done, and why.
         may_begin: Waits while work is paused; returns False if no more jobs may begin.
         notify: Shows a message.
         what: Name of several jobs in messages.
+        start: Starts a worker (None: a process on this machine).
     """
 
     def __init__(
         self,
-        load: Callable[[], Work],
+        load: Load,
         jobs: Iterator[Any],
         count: int,
         workers: int,
@@ -116,8 +159,10 @@ class WorkerPool:
         may_begin: Callable[[], Awaitable[bool]],
         notify: Callable[[str], None],
         what: str,
+        start: StartWorker | None = None,
     ) -> None:
         self._load, self._jobs, self._left, self._count = load, jobs, count, workers
+        self._start = start or ProcessWorker
         self._keep, self._fail, self._may_begin, self._notify = keep, fail, may_begin, notify
         self._what = what
 
@@ -142,12 +187,13 @@ class WorkerPool:
         owed: deque[Any] = deque()
         alone = deaths = 0
         while True:
-            worker = _Worker(self._load)
+            worker, wanted = self._start(self._load), _FIRST_JOBS
             jobs: list[Any] = []
             try:
                 await ask(worker.load)
-                while jobs := await self._next_jobs(owed, 1 if alone else worker.jobs_a_slice):
-                    results = await ask(worker.do, jobs)
+                while jobs := await self._next_jobs(owed, 1 if alone else wanted):
+                    done = await ask(worker.do, jobs)
+                    results, wanted = done.results, done.jobs_a_slice
                     owed.extendleft(reversed(jobs[len(results) :]))
                     alone = max(0, alone - len(results))
                     self._keep(jobs[: len(results)], results)
@@ -161,7 +207,7 @@ class WorkerPool:
                     alone -= 1
                     self._fail(jobs[0], f"its worker ended {death}, twice")
                 else:
-                    self._notify(f"worker {worker.pid} ended {death}: a new one plays its {len(jobs)} {self._what}")
+                    self._notify(f"{worker.name} ended {death}: a new one plays its {len(jobs)} {self._what}")
                     owed.extendleft(reversed(jobs))
                     alone = alone or len(jobs)
             finally:
@@ -182,35 +228,23 @@ class WorkerDied(Exception):
     """A worker ended by itself; the text says with which status or signal."""
 
 
-class _Slice(msgspec.Struct):
-    """Results of jobs, and the seconds that they took."""
+class ProcessWorker:
+    """A `Worker` that is a process of this machine."""
 
-    results: list[Any]
-    seconds: float
-
-
-class _Worker:
-    """A worker process as its caller sees it; its methods wait, each in a thread."""
-
-    def __init__(self, load: Callable[[], Work]) -> None:
+    def __init__(self, load: Load) -> None:
         code = f"import sys; sys.path[:] = {sys.path!r}; from negolab._internal.workers import serve; serve()"
         pipe = subprocess.PIPE
         # In a session of its own, so that Ctrl-C reaches the caller only.
         self._process = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, start_new_session=True)
         self._load = load
-        self.pid = self._process.pid
-        self.jobs_a_slice = 8
+        self.name = f"worker {self._process.pid}"
 
     def load(self) -> None:
-        """Let it load what does the jobs; WorkersFailed if it cannot."""
         if why_not := self._ask(self._load):
             raise WorkersFailed(f"a worker process cannot work: {why_not}")
 
-    def do(self, jobs: Sequence[Any]) -> list[Any]:
-        """Let it do jobs, in order, for as long as a slice takes, and at least one; return their results."""
-        done = cast("_Slice", self._ask(jobs))
-        self.jobs_a_slice = max(1, int(SLICE_SECONDS * len(done.results) / max(done.seconds, 1e-6)))
-        return done.results
+    def do(self, jobs: Sequence[Any]) -> Slice:
+        return cast("Slice", self._ask(jobs))
 
     def _ask(self, message: object) -> Any:
         assert self._process.stdin is not None and self._process.stdout is not None
@@ -224,13 +258,11 @@ class _Worker:
             raise WorkerDied(how) from None
 
     def end(self) -> None:
-        """Let it end by itself: it has no more jobs to wait for."""
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait()
 
     def kill(self) -> None:
-        """End it, whatever it does."""
         self._process.kill()
         with suppress(BrokenPipeError), self._process:
             pass
@@ -270,8 +302,8 @@ def _end_after(caller: int) -> None:
     os._exit(1)
 
 
-def _do(work: Work, jobs: Sequence[Any]) -> _Slice:
-    done = _Slice([], 0.0)
+def _do(work: Work, jobs: Sequence[Any]) -> Slice:
+    done = Slice([], 0.0)
     began = time.monotonic()
     for job in jobs:
         done.results.append(work(job))

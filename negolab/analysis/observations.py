@@ -224,9 +224,10 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
         values = values.groupby([rows[name] for name in key], sort=False).mean()
         rows = rows.drop_duplicates(key)
     people = present(rows, *_PEOPLE)
-    met = [[one for one in row if one == one and one is not None] for row in rows[people].itertuples(index=False)]
-    draws = list(rows["draw"]) if "draw" in rows else None
-    return Sample(list(values), draws, met if people else None, is_exact(rows))
+    ids = rows[people].itertuples(index=False) if people else ()
+    met = [[one for one in row if one == one and one is not None] for row in ids]
+    draws = rows["draw"].tolist() if "draw" in rows else None
+    return Sample(values.tolist(), draws, met if people else None, is_exact(rows))
 
 
 _ALIKE = 0.9

@@ -6,7 +6,7 @@ the largest statistic over all pairs (Romano and Wolf 2005), which no order of s
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations, product
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,6 +21,8 @@ LEAST_DRAWS = 10
 """Draws below which no ranks are given."""
 ALL_FLIPS, FLIPS = 12, 9_999
 """Draws up to which all flips are tried, and how many random ones are beyond."""
+_AT_ONCE = 1_000
+"""Random flips that are held at once: with many draws, all of them would take more memory than the matches."""
 _SAME = 1e-9
 """Relative size below which numbers differ by rounding alone."""
 
@@ -95,10 +97,13 @@ def _complete(
     rows: pd.DataFrame, column: str, entrants: Sequence[str], opponents: Sequence[str] | None
 ) -> tuple[pd.DataFrame, int]:
     """Return the mean of each entrant on each complete draw, and the number of other draws."""
-    wanted = [(one, two) for one, two in product(entrants, opponents or entrants) if one != two]
+    others = list(opponents or entrants)
+    wanted = [(one, two) for one, two in product(entrants, others) if one != two]
     known = drop_copies(with_value(rows, column)).astype({column: float})
-    found = known[known.set_index(["player", "opponent"]).index.isin(wanted)]
-    met, seats = set(found.set_index(["player", "opponent", "seat"]).index), sorted(set(found["seat"]))
+    own, met_each_other = known["player"].isin(list(entrants)), known["player"] != known["opponent"]
+    found = known[own & known["opponent"].isin(others) & met_each_other]
+    met = set(found[["player", "opponent", "seat"]].drop_duplicates().itertuples(index=False, name=None))
+    seats = sorted(found["seat"].unique())
     if missing := next(((*pair, seat) for pair, seat in product(wanted, seats) if (*pair, seat) not in met), None):
         raise ValueError("unbalanced: {} never played {} at seat {}, so that they cannot be ranked".format(*missing))
     cells = found.groupby(["draw", "player", "opponent", "seat"])[column].mean().unstack(["player", "opponent", "seat"])
@@ -117,14 +122,23 @@ def _flip(apart: NDArray[Any]) -> tuple[NDArray[Any], float, NDArray[Any]]:
     import numpy as np
 
     draws = len(apart)
+    found = _t(np.ones((1, draws)), apart)[0]
+    largest = np.concatenate([_t(signs, apart).max(axis=1) for signs in _flips(draws)])
+    reached, flips = (largest[:, None] >= found * (1 - _SAME)).sum(axis=0), len(largest)
+    p = reached / flips if draws <= ALL_FLIPS else (1 + reached) / (flips + 1)
+    return found, float(np.sort(largest)[int(np.ceil(0.95 * flips)) - 1]), p
+
+
+def _flips(draws: int) -> Iterator[NDArray[Any]]:
+    """Yield the signs of the draws in each flip, a row per flip, `_AT_ONCE` rows at a time."""
+    import numpy as np
+
     if draws <= ALL_FLIPS:
-        signs = np.array(list(product((1.0, -1.0), repeat=draws)))
-    else:
-        signs = np.random.default_rng(0).choice((1.0, -1.0), (FLIPS, draws))
-    found, largest = _t(np.ones((1, draws)), apart)[0], _t(signs, apart).max(axis=1)
-    reached = (largest[:, None] >= found * (1 - _SAME)).sum(axis=0)
-    p = reached / len(signs) if draws <= ALL_FLIPS else (1 + reached) / (len(signs) + 1)
-    return found, float(np.sort(largest)[int(np.ceil(0.95 * len(signs))) - 1]), p
+        yield np.array(list(product((1.0, -1.0), repeat=draws)))
+        return
+    random = np.random.default_rng(0)
+    for begin in range(0, FLIPS, _AT_ONCE):
+        yield random.choice((1.0, -1.0), (min(_AT_ONCE, FLIPS - begin), draws))
 
 
 def _t(signs: NDArray[Any], apart: NDArray[Any]) -> NDArray[Any]:

@@ -136,21 +136,25 @@ _OF_MATCH = (
     *("match", "game", "preset", "deal", "draw", "deterministic", "chance"),
     *("end", "stopped", "decided_by_fallback"),
 )
-_OF_SEAT = ("own_value", "payoff", "replies", "forfeits", "moves", "fallbacks")
+_OF_SEAT = ("own_value", "payoff", "replies", "forfeits", "moves", "fallbacks", "cost")
 _FAULTS = tuple(f"{kind}_faults" for kind in KINDS)
 
 
 def _taken(record: Record, seat: Seat) -> Row:
     """Return what the answers of a seat's model took; of each, None where one of the answers does not tell."""
-    replies = [reply for event, reply, _ in iter_replies(record) if event.seat == seat and reply is not None]
-    answers = [reply for reply in replies if reply.via == "model"]
+    answers = _answers(record, seat)
     usages = [reply.usage or {} for reply in answers]
     return {
         "answers": len(answers),
         **{f"tokens_{name}": _sum([usage.get(name) for usage in usages]) for name in COUNTED},
-        "cost": _sum([reply.cost for reply in answers]),
         "seconds": _sum([usage.get("latency") for usage in usages]),
     }
+
+
+def _answers(record: Record, seat: Seat) -> list[Reply]:
+    """Return the answers of a seat's model."""
+    replies = (reply for event, reply, _ in iter_replies(record) if event.seat == seat)
+    return [reply for reply in replies if reply is not None and reply.via == "model"]
 
 
 def _sum(numbers: Sequence[float | None]) -> float | None:
@@ -173,6 +177,7 @@ def seat_row(row: MatchRow, seat: Seat) -> Row:
         "moves": own.moves,
         "fallbacks": own.fallbacks,
         "fallback_codes": " ".join(cause.code for cause in own.causes) or None,
+        "cost": _sum([reply.cost for reply in _answers(row.record, seat)]),
     }
 
 

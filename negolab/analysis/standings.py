@@ -10,22 +10,37 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from negolab import catalog
+from negolab import catalog, store
 from negolab._internal import manifest
 from negolab.analysis.columns import to_frame
 from negolab.analysis.comparisons import NotSharedError, as_frame, contrast, contrasts
-from negolab.analysis.estimates import by_seat
+from negolab.analysis.estimates import Measure, by_seat, estimate_groups
 from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, is_exact, with_value
 from negolab.analysis.ranking import LEAST_DRAWS, Ranking, rank
 from negolab.formatting import display_unit, format_money, format_significant
+from negolab.record import Record
 
 COLUMNS = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "seat", "player", "opponent", "payoff", "gain"),
-    *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback"),
+    *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback", "turns", "cost"),
+    "other_share",
 )
 """Columns of `Standings.seats`, before one for each condition."""
+_OF_MATCHES = (
+    *("match", "game", "deal", "draw", "deterministic", "chance", "joint", "possible", "agreed", "end", "stopped"),
+    "decided_by_fallback",
+    *(f"{name}_{seat}" for name in ("player", "payoff", "gain", "moves", "cost") for seat in "ab"),
+)
+"""Columns of matches that they are made of, some of which a game may lack."""
 OVERALL = "all games"
+MEASURES = (
+    Measure("agreed (%)", "agreed", "share"),
+    Measure("joint gain (%)", "joint_share", scale=100),
+    Measure("length (turns)", "turns"),
+    Measure("model cost (US dollars)", "cost"),
+)
+"""Measures of a player's matches beside the payoff: turns are the moves of both, the cost is at list price."""
 
 
 def format_outcome(value: float, unit: str) -> str:
@@ -138,23 +153,27 @@ class Standings:
         return found.assign(**levels)
 
     def _seats(self, game: str, folder: Path) -> pd.DataFrame:
-        frame = to_frame(read_matches(folder)) if folder.is_dir() else pd.DataFrame()
-        if frame.empty:
+        matches = read_matches(folder) if folder.is_dir() else None
+        if not matches:
             return pd.DataFrame(columns=list(COLUMNS))
-        frame = frame.reindex(columns=list(dict.fromkeys([*frame, "gain_a", "gain_b", "joint", "possible"])))
-        rows = by_seat(frame, ["payoff", "gain"])
+        there = [name for name in _OF_MATCHES if name in matches.column_names]
+        frame = to_frame(matches.select(there)).reindex(columns=list(_OF_MATCHES))
+        rows = by_seat(frame, ["payoff", "gain", "cost"])
         rows = rows[rows["player"].isin(self.about["players"]) & rows["opponent"].isin(self.about["players"])]
         possible = rows["possible"].astype(float)
         share = rows["gain"].astype(float) / possible.where(possible > 0)
         unit, scale = display_unit(catalog.imported_class(frame["game"].iloc[0]).unit)
         self.units[game] = unit
         paid = rows["payoff"].astype(float) / scale
-        return rows.assign(game=game, share=share, payoff=paid)[list(COLUMNS)]
+        turns = rows["moves_a"] + rows["moves_b"]
+        theirs = rows["joint"].astype(float) / possible.where(possible > 0) - share
+        found = rows.assign(game=game, share=share, other_share=theirs, payoff=paid, turns=turns)
+        return found[list(COLUMNS)]
 
     @cached_property
     def games(self) -> list[str]:
         """The labels of the games that were played."""
-        return list(dict.fromkeys(self.seats["game"]))
+        return list(self.seats["game"].unique())
 
     def rows(self, game: str) -> pd.DataFrame:
         """Return the rows of `seats` of a game, draws without a zone of agreement left out."""
@@ -197,11 +216,21 @@ class Standings:
     def cross(self, game: str) -> pd.DataFrame:
         """Return, for each player against each opponent in a game, means over its matches: the payoff, the share of
         agreements, the joint gain as a share of the possible one, and the number of matches."""
-        rows = drop_copies(with_value(self.rows(game), "payoff"))
-        efficiency = rows["joint"].astype(float) / rows["possible"].astype(float)
-        rows = rows.assign(agreed=rows["agreed"].eq(True).astype(float), joint_share=efficiency)
+        rows = drop_copies(self._paid(game))
         found = rows.groupby(["player", "opponent"])[["payoff", "agreed", "joint_share"]].mean()
         return found.assign(n=rows.groupby(["player", "opponent"])["match"].nunique()).reset_index()
+
+    def _paid(self, game: str) -> pd.DataFrame:
+        """Return the rows of a game with a payoff, with agreements as numbers and the share of the possible gain."""
+        rows = with_value(self.rows(game), "payoff")
+        efficiency = rows["joint"].astype(float) / rows["possible"].astype(float)
+        return rows.assign(agreed=rows["agreed"].eq(True).astype(float), joint_share=efficiency)
+
+    def profiles(self, game: str) -> pd.DataFrame:
+        """Return what the matches of each player in a game were like: the `MEASURES` that are known, with intervals, as
+        `estimate_groups` does."""
+        found = estimate_groups(self._paid(game), {"player": "player"}, MEASURES)
+        return found[found["n"] > 0]
 
     def best_replies(self, game: str) -> dict[str, str]:
         """Return who was paid most against each opponent."""
@@ -243,14 +272,28 @@ class Standings:
         ended = {"agreed": rows["agreed"].eq(True), "stopped": rows["stopped"].notna()}
         counted = rows.assign(pairing=pairs, played=1, **ended, decided=rows["decided_by_fallback"].eq(True))
         counts = counted.groupby(["game", "pairing"])[["played", "agreed", "stopped", "decided"]].sum()
-        planned = {
-            (game, "--".join(sorted((plan["a"], plan["b"])))): plan["n"]
-            for game, folder in self.about["games"].items()
-            for file in sorted((self.path / folder).glob(f"*/{manifest.FILE}"))
-            for plan in [manifest.read(file.parent)["plan"]]
-        }
+        planned = {(game, "--".join(sorted(pair))): plan["n"] for (game, pair), (_, plan) in self._plans.items()}
         found = counts.reindex(pd.MultiIndex.from_tuples(planned, names=["game", "pairing"]), fill_value=0)
         return found.assign(planned=list(planned.values())).reset_index()
+
+    @cached_property
+    def _plans(self) -> dict[tuple[str, frozenset[str]], tuple[Path, dict[str, Any]]]:
+        """The folder and the plan of each pairing, by its game and players."""
+        files = (
+            (game, file.parent, manifest.read(file.parent)["plan"])
+            for game, folder in self.about["games"].items()
+            for file in sorted((self.path / folder).glob(f"*/{manifest.FILE}"))
+        )
+        return {(game, frozenset((plan["a"], plan["b"]))): (folder, plan) for game, folder, plan in files}
+
+    def examples(self) -> dict[tuple[str, str, str], Record]:
+        """Return a match of each pairing in each seating, by its game and the players at A and B: on the first draw of
+        the game, where it has been played."""
+        rows = self.seats[(self.seats["seat"] == "A") & self.seats["stopped"].isna()]
+        first = rows.assign(at=rows.groupby(["game", "draw"], sort=False).ngroup()).sort_values("at", kind="stable")
+        keys = ["game", "player", "opponent"]
+        found = first.drop_duplicates(keys).sort_index()[[*keys, "match"]].itertuples(index=False, name=None)
+        return {(game, *pair): store.find(self._plans[game, frozenset(pair)][0], match) for game, *pair, match in found}
 
     def lines(self) -> Iterator[str]:
         """Yield the rankings as lines for a terminal."""

@@ -18,6 +18,7 @@ UNIT = "unit of the game"
 """Unit of payoffs in the dictionary, replaced by the game's own where all matches are of one."""
 STAKES = "unit of the game's proposals"
 """Unit of what proposals bring, in the same way."""
+DOLLARS = "US dollars"
 OWN_VALUE = "value, cost or points as drawn (bargaining: in cents; JSON where there are several)"
 CONCEDED = (
     "by how much it lowers its author's claim since its last proposal, both worth what they would be in the first "
@@ -47,6 +48,7 @@ MATCHES: Columns = [
     *_by_seat("moves", "integer", "moves of seat {}, including those that a rule made for it (fallbacks)"),
     *_by_seat("fallbacks", "integer", "moves of seat {} that a rule made, because no reply was usable"),
     *_by_seat("fallback_codes", "text", "why: the code of the last rejection before each fallback of seat {}"),
+    *_by_seat("cost", "number", "list price of the answers of the model at seat {}, cached ones included", DOLLARS),
     *_by_seat("own_value", "value", f"{OWN_VALUE} of seat {{}}"),
     Column(
         "accepted_by",
@@ -101,7 +103,7 @@ SEAT_COLUMNS: Columns = [
     *_alike("decided_by_fallback"),
     Column("answers", "integer", "answers of the seat's model"),
     *(Column(f"tokens_{name}", "number", f"tokens of its answers: {name}", "tokens") for name in COUNTED),
-    Column("cost", "number", "cost of its answers at list price, cached ones included", "US dollars"),
+    Column("cost", "number", "cost of its answers at list price, cached ones included", DOLLARS),
     Column("seconds", "number", "time of its answers at the endpoint", "s"),
     Column("started", "time", "when the match was dealt", "UTC"),
     Column("version", "text", "version of negolab that played it"),
@@ -120,7 +122,7 @@ TURNS: Columns = [
     Column("via", "text", "channel of the text"),
     Column("model", "text", "the model that answered, as its endpoint names it"),
     Column("latency", "number", "time from the question to the answer", "s"),
-    Column("cost", "number", "cost of the answer at list price", "US dollars"),
+    Column("cost", "number", "cost of the answer at list price", DOLLARS),
     *(Column(f"tokens_{name}", "integer", f"tokens of the answer: {name}", "tokens") for name in TOKENS),
 ]
 

@@ -61,6 +61,7 @@ app = Group(help=_PURPOSE)
 study.app.command("try")(trial.try_)
 study.app.command()(bonus.bonus)
 sweep.app.command()(records.report)
+tournament.app.command()(sweep.show)
 app.command("calls")(cache.print_calls)
 for _module in (play, batch, tournament, records, code, plan, serve, guide, new, sweep, corpora, study, model, cache):
     app.add_typer(_module.app)

@@ -22,7 +22,7 @@ from negolab import catalog
 from negolab.analysis import summary
 from negolab.analysis.observations import draws_start
 from negolab.catalog import AnyGame, game_id
-from negolab.cli.options import PRICE_HELP, GameName, Group, Preset, Set, TrustChanges, advanced, load_game
+from negolab.cli.options import PRICE_HELP, GameName, Group, Preset, Scheduler, Set, TrustChanges, advanced, load_game
 from negolab.cli.play import escape_control, escape_line
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed, parse_duration
@@ -164,6 +164,7 @@ def read_flags(
         int | None,
         advanced(help="Processes for scripted players (default: one per core above 5,000 matches).", min=1),
     ] = None,
+    scheduler: Scheduler = None,
     on_stop: Annotated[
         Literal["finish", "drop"], advanced(help="Effect of the first Ctrl-C on running matches.")
     ] = "finish",
@@ -204,7 +205,12 @@ def read_flags(
         private=no_cache,
     )
     options = RunOptions(
-        workers=workers, game_seconds=game_seconds, retry=_kinds(retry), unusable=_share(unusable), trust=trust
+        workers=workers,
+        scheduler=scheduler,
+        game_seconds=game_seconds,
+        retry=_kinds(retry),
+        unusable=_share(unusable),
+        trust=trust,
     )
     return RunFlags(configuration, options, on_stop, estimate)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from negolab import catalog, user_code
@@ -43,9 +43,10 @@ class _Command(TyperCommand):
 class Group(typer.Typer):
     """Commands with plain help; those of a named group show it when called without a command."""
 
-    def __init__(self, name: str | None = None, help: str | None = None) -> None:
+    def __init__(self, name: str | None = None, help: str | None = None, cls: type[TyperGroup] = TyperGroup) -> None:
         super().__init__(
             name=name,
+            cls=cls,
             help=help,
             no_args_is_help=name is not None,
             rich_markup_mode=None,
@@ -92,6 +93,7 @@ Modules = Annotated[
         "--module", metavar="MODULE", help="Module, .py file or folder with games or players of your own. Repeatable."
     ),
 ]
+Scheduler = Annotated[str | None, advanced(metavar="URL", help="Dask scheduler, tcp:// or tls://.")]
 Trust = Annotated[bool, advanced("--trust", help="Run the game code that the folder names without asking.")]
 TrustChanges = Annotated[bool, advanced("--trust", help="Continue although your own code has changed.")]
 

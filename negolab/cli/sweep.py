@@ -14,10 +14,11 @@ from typing import Annotated, Any, Never
 import typer
 from tqdm import tqdm
 
+from negolab._internal import manifest
 from negolab.analysis.stats import Estimate, estimate_mean
 from negolab.cli import serve
 from negolab.cli.batch import print_above_bar
-from negolab.cli.options import BaseUrls, Group, Modules, Trust, TrustChanges, advanced, import_games
+from negolab.cli.options import BaseUrls, Group, Modules, Scheduler, Trust, TrustChanges, advanced, import_games
 from negolab.cli.play import RUNS, escape_line, treat_signals_as_interrupt
 from negolab.formatting import counted
 from negolab.sweeps import folder
@@ -134,7 +135,7 @@ def _lasting(seconds: float) -> str:
 def run(
     file: PlanFile,
     workers: Workers = 2,
-    scheduler: Annotated[str | None, advanced(metavar="URL", help="Dask scheduler, tcp:// or tls://.")] = None,
+    scheduler: Scheduler = None,
     broker: Annotated[
         str, advanced(metavar="ADDRESS", help="Address of this machine, for workers elsewhere to reach the models.")
     ] = "127.0.0.1",
@@ -213,7 +214,7 @@ def _folder(file: Path, out: Path | None, tiny: bool) -> Path:
 
 @app.command()
 def show(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the sweep.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the sweep or tournament.")],
     module: Modules = None,
     trust: Trust = False,
     port: Annotated[int, advanced(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
@@ -221,9 +222,12 @@ def show(
     base_urls: BaseUrls = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
-    """Show a sweep in the browser: its cells, records and results."""
+    """Show a sweep or a tournament in the browser, also while it runs."""
+    from negolab.analysis.standings import is_tournament  # pandas is slow to import
+
     modules = import_games(run, module, trust)
-    folder.read_folder_plan(run)
+    if not is_tournament(manifest.read(run)):
+        folder.read_folder_plan(run)
     serve.start(
         serve.PageOptions(
             page="results", source=run, modules=modules, port=port, out=out, base_urls=base_urls, browser=browser

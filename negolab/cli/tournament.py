@@ -1,4 +1,4 @@
-"""`negolab tournament`: many players, one or several games, and their ranking."""
+"""`negolab tournament run | show`: many players, one or several games, and their ranking."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import msgspec
 import typer
+from typer.core import TyperGroup
+from typing_extensions import override
 
 from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, with_flags
 from negolab.cli.options import Group, Preset, Set, parameter_changes
@@ -16,12 +18,22 @@ from negolab.scenarios import SUFFIX
 from negolab.tournaments.plan import Design, TournamentPlan, read_plan
 from negolab.tournaments.tournament import open_tournament
 
-app = Group()
+
+class _PlanFirst(TyperGroup):
+    """Commands of which the first may be left out: `negolab tournament PLAN` is `negolab tournament run PLAN`."""
+
+    @override
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        named = not args or args[0] in (*self.commands, "--help")
+        return super().parse_args(ctx, args if named else ["run", *args])
+
+
+app = Group("tournament", "Play many players against each other and rank them (negolab tournament PLAN).", _PlanFirst)
 
 
 @app.command()
 @with_flags
-def tournament(
+def run(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan, such as plan.toml, or a game with --players.")],
     *,
     players: Annotated[

@@ -35,6 +35,7 @@ from negolab.runs.driver import play, seat_players
 from negolab.runs.matchup import Matchup
 from negolab.runs.plan import Pairing, Plan, make_plan, resume_plan
 from negolab.runs.run import DEFAULTS, Run, RunOptions
+from negolab.runs.workers import why_one_process
 from negolab.store import FILE, RETRIED, Store
 
 
@@ -103,6 +104,7 @@ def run(
     limits: Limits | None = None,
     at_once: int | None = None,
     workers: int | None = None,
+    scheduler: str | None = None,
     game_seconds: float | None = None,
     retry: Collection[str] | str = (),
     unusable: float = MAX_UNUSABLE,
@@ -131,6 +133,8 @@ def run(
         workers: Processes that play strategies (None: one per core above 5,000 matches, or as the environment variable
             NEGOLAB_WORKERS says). Players and games of yours must be in files; what was given as an object is played
             in one process.
+        scheduler: Address of a Dask scheduler, "tcp://...", whose workers play strategies instead. They see the folder
+            `out` and your own files at the same paths.
         game_seconds: Time limit of each match in seconds, waiting for endpoints not counted.
         retry: Matches to play again: "failed", "timed out", or both.
         unusable: Largest share of a model's answers that may be unreadable (empty, cut, refused, no JSON, ...), from 0
@@ -166,6 +170,7 @@ def run(
         limits=limits,
         at_once=at_once,
         workers=workers,
+        scheduler=scheduler,
         game_seconds=game_seconds,
         retry=retry,
         unusable=unusable,
@@ -244,6 +249,8 @@ def open_matchups(
     Raises:
         ValueError: A folder holds another run, or a player cannot be made.
     """
+    if options.scheduler is not None:
+        _check_sendable(parts)
     configuration = models if isinstance(models, ModelConfiguration) else None
     listeners: list[Callable[[str], None]] = []
     closing = AsyncExitStack()
@@ -272,6 +279,17 @@ def open_matchups(
             closing.push_async_callback(provider.close)
     listeners.append(run.set_message)
     return run
+
+
+def _check_sendable(parts: Sequence[Part]) -> None:
+    """Raise ValueError for a player or a game that only this process can play."""
+    for part in parts:
+        for player in part.players:
+            if player.is_async:
+                kind = "a model" if player.is_model else "async"
+                raise ValueError(f"a scheduler's workers play strategies, and {player.name} is {kind}: leave it out")
+        if why_not := why_one_process(part.game, part.plan, {player.name: player for player in part.players}):
+            raise ValueError(f"a scheduler's workers cannot play this: {why_not}")
 
 
 def _open_matchup(

@@ -9,7 +9,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from functools import partial
 from itertools import chain, groupby
 from pathlib import Path
@@ -18,8 +18,9 @@ from typing import Any, get_args
 import msgspec
 from typing_extensions import override
 
+from negolab._internal.cluster import cluster_jobs
 from negolab._internal.validation import Count, Positive, Share, check_fields
-from negolab._internal.workers import WorkerPool, WorkersFailed, count_workers
+from negolab._internal.workers import StartWorker, WorkerPool, WorkersFailed, count_workers
 from negolab.catalog import AnyGame
 from negolab.events import Event
 from negolab.game import Ask
@@ -92,6 +93,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         at_once: Games at play at the same time (None: 400, or twice the calls that the endpoint takes at once).
         workers: Processes for scripted games (None: one per core for many games that other processes can load).
+        scheduler: Address of a Dask scheduler whose workers play scripted games instead.
         game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
         retry: Kinds of stopped games to play again.
         unusable: Largest share of a model's answers that may be unreadable before the run stops, from 0 to 1.
@@ -103,6 +105,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     at_once: Count | None = None
     workers: Count | None = None
+    scheduler: str | None = None
     game_seconds: Positive | None = None
     retry: frozenset[str] = frozenset()
     unusable: Share = MAX_UNUSABLE
@@ -110,6 +113,8 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         check_fields(self)
+        if self.workers is not None and self.scheduler is not None:
+            raise ValueError("games are played by workers of this machine or by those of a scheduler: name one of them")
         if unknown := self.retry - set(get_args(StopReason)):
             raise ValueError(f"retry names {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
 
@@ -163,7 +168,7 @@ class Run:
         self._unpaused = asyncio.Event()
         self._unpaused.set()
         self._workers: list[asyncio.Task[None]] = []
-        self._processes = options.workers
+        self._processes, self._scheduler = options.workers, options.scheduler
         self._task: asyncio.Task[Progress] | None = None
         self._watchers: list[Callable[[Progress], None]] = []
 
@@ -287,7 +292,10 @@ class Run:
         if why_not and self._processes is not None and self._processes > 1:
             self.set_message(f"one process plays: {why_not}")
         with relaxed_gc():
-            await (self._play_in_workers(missing, games, workers) if workers > 1 else self._play_here(missing))
+            if self._scheduler is not None:
+                await self._play_at_scheduler(self._scheduler, missing, games)
+            else:
+                await (self._play_in_workers(missing, games, workers) if workers > 1 else self._play_here(missing))
 
     async def _play_here(self, missing: Iterator[Fixture]) -> None:
         """Play one game after the other without tasks, yielding to the event loop now and then."""
@@ -310,7 +318,19 @@ class Run:
         await self._unpaused.wait()
         return self._phase == "playing"
 
-    async def _play_in_workers(self, missing: Iterator[Fixture], games: int, workers: int) -> None:
+    async def _play_at_scheduler(self, scheduler: str, missing: Iterator[Fixture], games: int) -> None:
+        """Play games in the workers of a Dask scheduler."""
+        with ExitStack() as resources:
+            try:
+                # Connecting takes seconds, in which the event loop goes on.
+                jobs = await asyncio.to_thread(resources.enter_context, cluster_jobs(scheduler, self.folder))
+            except ValueError as error:
+                raise RunFailed(str(error)) from None
+            await self._play_in_workers(missing, games, jobs.slots, jobs.start)
+
+    async def _play_in_workers(
+        self, missing: Iterator[Fixture], games: int, workers: int, start: StartWorker | None = None
+    ) -> None:
         setups = [
             make_setup(each.game, each.plan, each.players, self.folder, self._timers.seconds) for each in self.matchups
         ]
@@ -325,6 +345,7 @@ class Run:
             may_begin=self._may_begin,
             notify=self.set_message,
             what="games",
+            start=start,
         )
         self._workers = [asyncio.create_task(pool.work())]
         try:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from negolab import catalog, user_code
+from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
 from negolab.players.code import parse_reference
 from negolab.players.factory import PlayerFactory
@@ -35,6 +36,7 @@ class Setup(msgspec.Struct, kw_only=True):
         code: Hash of each player's own code ("": negolab's).
         folder: The folder of the run.
         game_seconds: Time limit of a game.
+        negolab: The version of negolab that the run began with.
     """
 
     game: str
@@ -46,6 +48,7 @@ class Setup(msgspec.Struct, kw_only=True):
     code: dict[str, str]
     folder: str
     game_seconds: float | None
+    negolab: str = __version__
 
 
 PlacedGame = tuple[int, Pairing]
@@ -106,7 +109,9 @@ def load_games(setups: Sequence[Setup]) -> Callable[[PlacedGame], Played]:
 
 
 def _load(setup: Setup) -> ScriptedGames:
-    """Load the game and its players; ValueError if their files are not those of the run."""
+    """Load the game and its players; ValueError if their files or negolab are not those of the run."""
+    if setup.negolab != __version__:
+        raise ValueError(f"it has negolab {__version__}, and this machine {setup.negolab}: install the same version")
     if (source := setup.source) is not None:
         user_code.load(source.pinned)
     for module in setup.modules:

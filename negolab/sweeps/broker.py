@@ -13,9 +13,12 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import msgspec
 
+from negolab._internal.cluster import ANSWER_SECONDS
 from negolab.llm.cache import CACHE_VARIABLE, OFF
 from negolab.llm.endpoint.call import Answer, Call, Message
 from negolab.llm.endpoint.compatibility import REPETITION
@@ -26,6 +29,7 @@ from negolab.llm.models import Models
 
 if TYPE_CHECKING:
     from aiohttp import web
+    from distributed import Client
 
 
 class _CompletionRequest(msgspec.Struct):
@@ -159,6 +163,27 @@ def _response(status: int, content: dict[str, Any]) -> web.Response:
     from aiohttp import web
 
     return web.Response(status=status, body=msgspec.json.encode(content), content_type="application/json")
+
+
+def check_broker(client: Client, url: str) -> None:
+    """Raise ValueError for a worker that cannot connect to the broker."""
+    for address, error in client.run(_broker_error, url).items():
+        if error:
+            raise ValueError(
+                f"the worker at {address} does not reach the models' broker at {url} ({error}): name an address of "
+                "this machine that all workers see with --broker"
+            )
+
+
+def _broker_error(url: str) -> str:
+    """Return the error of a connection, "" if it works; without the sweep's token the broker answers 401."""
+    try:
+        with urlopen(url, timeout=ANSWER_SECONDS):
+            return ""
+    except HTTPError:
+        return ""
+    except OSError as error:
+        return str(getattr(error, "reason", error))
 
 
 @contextmanager

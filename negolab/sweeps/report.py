@@ -66,7 +66,7 @@ def write_report(
     code: bool = False,
     check: Callable[[CodeSource, str], None],
 ) -> Path:
-    """Write the report on a run as HTML.
+    """Write the report on a run as HTML, that on a tournament with a file of matches beside it.
 
     Args:
         run: The folder of a run or of a sweep; a notebook's parameter `run`.
@@ -86,8 +86,9 @@ def write_report(
     if is_sweep:
         SweepFolder(run).done()  # names a finished cell that is damaged
     named = is_sweep and read_folder_plan(run).report is not None and (run / REPORT).is_file()
+    target = out or (run if run.is_dir() else run.parent) / "report.html"
     if source is None and not named:
-        page = str(import_module(DEFAULT_REPORT).report_page(run))
+        pages: dict[str, str] = import_module(DEFAULT_REPORT).report_pages(run, target.name)
     else:
         with tempfile.TemporaryDirectory(prefix="negolab-") as copy:
             notebook = _open_report(source) if source else _copy_report(run, Path(copy), check)
@@ -96,8 +97,9 @@ def write_report(
             raise ValueError(
                 f"{notebook.path.name} loads content from another address, {remote[0][:100]}...: remove it"
             )
-    target = out or (run if run.is_dir() else run.parent) / "report.html"
-    atomic_write(target, page.encode())
+        pages = {target.name: page}
+    for name, text in pages.items():
+        atomic_write(target.with_name(name), text.encode())
     return target
 
 

@@ -17,13 +17,14 @@ import msgspec
 
 from negolab import catalog, store, user_code
 from negolab._internal import clock, environment
+from negolab._internal.cluster import check_shared_folder, connect
 from negolab._internal.files import atomic_write, check_in_place
 from negolab._internal.workers import WORKERS
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.prices import Prices
 from negolab.sweeps import status
+from negolab.sweeps.broker import Broker, check_broker, serve_broker
 from negolab.sweeps.cell import MAX_ERROR_TEXT, CellJob, run_cell, stop_cells
-from negolab.sweeps.cluster import check_broker, check_shared_folder, connect
 from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
 from negolab.sweeps.kernels import preload_code
 from negolab.sweeps.notebook import Notebook, write_modules
@@ -33,7 +34,6 @@ from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
 if TYPE_CHECKING:
     from distributed import Client
 
-    from negolab.sweeps.broker import Broker
 
 QUEUED_PER_WORKER = 4
 """Cells at the scheduler per worker: enough that none idles, few enough that a stop is quick."""
@@ -205,8 +205,6 @@ class Sweep:
         models, limits = self.plan.models, self.plan.limits
         if models is None:
             return None
-        from negolab.sweeps.broker import Broker, serve_broker
-
         prices = Prices(models.prices) if models.prices else None
         configuration = ModelConfiguration(
             base_url=models.base_url, limits=models.limits(), usd=limits.usd, tokens=limits.tokens, prices=prices

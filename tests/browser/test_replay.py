@@ -23,6 +23,8 @@ from tests.support.browser import (
     run_notebook,
     screenshot,
 )
+from tests.support.command import negolab
+from tests.widgets.test_replay_file import held
 
 GOLDEN = ROOT / "data" / "replays"
 
@@ -291,3 +293,21 @@ def test_a_file_is_stepped_through_from_disk_without_a_network(chromium: Any, tm
     assert fits_width(page)
     assert errors == []
     context.close()
+
+
+def test_a_number_of_a_tournaments_report_opens_the_match_that_it_links(chromium: Any, tmp_path: Path) -> None:
+    command = ["tournament", "bargaining", "--players", "linear,boulware,conceder", "--n", "10", "--out", str(tmp_path)]
+    negolab(*command).check_returncode()
+    negolab("report", str(tmp_path)).check_returncode()
+    matches = held((tmp_path / "report-matches.html").read_text())["matches"]
+    page = chromium.new_page(viewport={"width": 360, "height": 800})
+    page.goto((tmp_path / "report.html").as_uri())
+    assert fits_width(page) and accessibility_violations(page) == []
+    numbers = page.get_by_role("group", name="Payoffs against each opponent: bargaining").get_by_role("link")
+    for at in (0, 5):
+        id = numbers.nth(at).get_attribute("href").partition("#")[2]
+        numbers.nth(at).click()
+        page.wait_for_selector(".nl-cockpit-place *")
+        assert matches[page.evaluate("document.getElementById('match').selectedIndex")]["id"] == id
+        page.go_back()
+    page.close()

@@ -7,6 +7,7 @@ import re
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -27,6 +28,7 @@ from tests.support.browser import (
     run_notebook,
     screenshot,
 )
+from tests.support.command import negolab
 from tests.support.sweeps import finish_cells, finished_sweep
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -206,3 +208,22 @@ def test_the_notebook_shows_the_same_in_jupyterlab(run: SweepFolder, lab: Served
     name, svg = taken(page, "Figure as SVG")
     assert name.startswith("out-surplus_share") and b"mean share of the joint surplus" in svg
     page.close()
+
+
+def test_a_tournament_is_shown_while_it_is_played(tmp_path: Path, chromium: Any) -> None:
+    command = [sys.executable, "-m", "negolab", "tournament"]
+    play = ["trading", "--players", "random-legal,tit-for-tat,fair-split", "--out", str(tmp_path / "run")]
+    negolab("tournament", *play, "--n", "10").check_returncode()
+    showing_it = contextmanager(showing)([*command, "show", str(tmp_path / "run")], tmp_path / "branches", cwd=ROOT)
+    with showing_it as shown:
+        page = opened(chromium, shown.url)
+        page.get_by_text("60 of 60 matches").wait_for()
+        page.get_by_role("group", name="Payoffs against each opponent: trading").wait_for()
+        assert accessibility_violations(page) == []
+        negolab("tournament", *play, "--n", "20").check_returncode()
+        page.get_by_text("120 of 120 matches").wait_for()
+        page.set_viewport_size({"width": 360, "height": 800})
+        page.wait_for_timeout(400)
+        assert fits_width(page) and not page.faults
+        screenshot(page, "tournament-360")
+        page.close()

@@ -44,13 +44,14 @@ SLOW = {
     "sweeps",
 }
 """Pages with commands that serve a page or a model until Ctrl-C, or that play long."""
+_SERVING = (["model", "serve"], ["sweep", "show"], ["tournament", "show"])
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
 
 
 def is_server(words: list[str]) -> bool:
     if words[1:3] == ["study", "try"]:
         return False
-    return "--browser" in words or words[1] in ("serve", "lab") or words[1:3] in (["model", "serve"], ["sweep", "show"])
+    return "--browser" in words or words[1] in ("serve", "lab") or words[1:3] in _SERVING
 
 
 class Reader:

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from negolab._internal.cluster import check_shared_folder
 from negolab.store import read
 from negolab.studies.client import HostClient, PageClient
 from negolab.studies.database import Database
 from negolab.studies.page_state import Closed, NotDelivered, Playing
 from negolab.studies.study_file import read_study
-from negolab.sweeps.cluster import check_shared_folder
 from negolab.sweeps.folder import SweepFolder
 from tests.studies.test_bonus_at_once import Round
 from tests.studies.test_clock import reply, wait_for

@@ -18,9 +18,8 @@ from negolab.analysis import match_frames, summary
 from negolab.events import Replied
 from negolab.llm.models import Models
 from negolab.record import Record
-from negolab.sweeps.broker import Broker, serve_broker
+from negolab.sweeps.broker import Broker, check_broker, serve_broker
 from negolab.sweeps.cell import _read_records
-from negolab.sweeps.cluster import check_broker
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep

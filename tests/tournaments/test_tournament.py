@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -17,6 +18,8 @@ import pandas as pd
 import pytest
 from negolab_widgets import display
 from negolab_widgets.report import Report
+from negolab_widgets.results.results import open_results_page
+from negolab_widgets.standings import TournamentPage
 
 import negolab as nl
 from negolab._internal import manifest
@@ -32,6 +35,7 @@ from negolab.tournaments.tournament import Tournament, open_tournament
 from tests.support.command import NEGOLAB, negolab
 from tests.support.service_forms import INPUT, OUTPUT
 from tests.support.services import RunningServices, running_services
+from tests.widgets.test_replay_file import held
 
 PLAYERS = ["linear", "boulware", "conceder", "random-legal"]
 PRICE = {"game": "bargaining", "preset": "exact", "buyer_values": [5000, 6000], "seller_costs": [3000, 4000]}
@@ -194,6 +198,10 @@ def test_a_budget_that_ends_half_way_leaves_balance_and_more_money_ends_it_witho
     assert len(asked.stdout.splitlines()) == paid(out).answers, asked.stderr
     reported = negolab("report", str(out))
     assert reported.returncode == 0 and "Condition: prompt" in (out / "report.html").read_text(), reported.stderr
+    rows = tables.seats(out / "camp")
+    costs = Standings(out).profiles("camp").query("measure == 'model cost (US dollars)'").set_index("player")
+    assert set(costs.index) == {"one+plain", "one+warm", "two+plain", "two+warm"}, "boulware is no model"
+    assert costs["value"].to_dict() == pytest.approx(rows.groupby("player")["cost"].mean().dropna().to_dict())
     effects = dict(Standings(out).condition_effects())
     assert list(effects["prompt"]["one"]) == ["plain"] and list(effects["prompt"]["two"]) == ["warm"]
 
@@ -237,6 +245,62 @@ def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, tm
         assert "mean payoff (dollars) of each player against each opponent" in shown
         assert "Matches of each pairing" in shown and "boulware--linear" in shown and "are missing" not in shown
         assert "Head to head" in shown and "12 draws" in shown
+        assert "length (turns)" in shown and "model cost" not in shown, "strategies cost nothing"
+
+
+def test_a_report_draws_a_plane_for_each_player_and_links_pairings_to_their_matches(
+    whole: Path, tmp_path: Path
+) -> None:
+    negolab("report", str(whole), "--out", str(tmp_path / "a report.html")).check_returncode()
+    page, beside = ((tmp_path / f"a report{end}.html").read_text() for end in ("", "-matches"))
+    assert len(page) < 1_500_000 and page.count("<figcaption") == 2 * len(PLAYERS)
+    ids = re.findall(r'<a href="a%20report-matches\.html#([^"]+)">', page)
+    assert len(ids) == 2 * 4 * 3, "who meets whom, in two games"
+    matches = {match["id"]: match["name"] for match in held(beside)["matches"]}
+    assert set(ids) == set(matches) and len(matches) == 2 * 12, "each pairing from both seats"
+    first = {record.header.seed for record in nl.read(whole) if record.id in matches}
+    assert len(first) == 1, "on one draw"
+    record = next(record for record in nl.read(whole / "camp") if record.id in matches)
+    assert all(name in matches[record.id] for name in record.header.players.values())
+
+
+def test_agreements_joint_gain_and_length_are_those_of_the_matches_of_a_player(whole: Path) -> None:
+    found = Standings(whole)
+    known = found.profiles("camp").set_index(["player", "measure"])
+    rows = tables.matches(whole / "camp").join(tables.measures(whole / "camp")["efficiency"])
+    for player in PLAYERS:
+        own = rows[(rows["player_a"] == player) | (rows["player_b"] == player)]
+        own = own.drop_duplicates(["player_a", "player_b", "draw"]) if player != "random-legal" else own
+        expected = {
+            "agreed (%)": 100 * (own["end"] == "AGREED").mean(),
+            "joint gain (%)": 100 * own["efficiency"].mean(),
+            "length (turns)": (own["moves_a"] + own["moves_b"]).mean(),
+        }
+        assert known.loc[player]["value"].to_dict() == pytest.approx(expected)
+        assert set(known.loc[player]["n"]) == {len(own)} == {72}
+
+
+def test_a_page_is_drawn_again_as_more_is_played(tmp_path: Path) -> None:
+    out, stop = tmp_path / "out", 100
+    for total in ("100 of 288", "288 of 288"):
+        going = opened(out)
+        going.run.watch(lambda now, run=going.run, stop=stop: run.finish() if now.over == stop else None)  # type: ignore[misc]
+        asyncio.run(going.run.play())
+        if stop:
+            page, stop = open_results_page(out), 0
+            assert isinstance(page, TournamentPage)
+        page.refresh()
+        assert f"{total} matches" in page._shown.value and "Who met whom" in page._shown.value
+    drawn = page._shown.value
+    page.refresh()
+    assert page._shown.value is drawn, "nothing is read again"
+
+
+def test_show_refuses_what_is_neither_a_tournament_nor_a_sweep(tmp_path: Path) -> None:
+    ran = negolab("tournament", "show", str(tmp_path), "--no-browser")
+    assert ran.returncode == 2 and str(tmp_path) in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+    helped = negolab("tournament", "--help").stdout
+    assert "run " in helped and "show " in helped and "--players" in negolab("tournament", "run", "--help").stdout
 
 
 def test_a_report_says_the_differences_that_its_table_shows(tmp_path: Path) -> None:

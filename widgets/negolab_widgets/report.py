@@ -13,6 +13,7 @@ from functools import cached_property
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import quote
 
 import pandas as pd
 
@@ -27,10 +28,12 @@ from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
 from negolab.formatting import counted, format_significant, label
+from negolab.record import Record
 from negolab.sweeps import folder as sweeps
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
 from negolab_widgets.html import Markup, details, element, join, table
+from negolab_widgets.replay.file import replay_page
 from negolab_widgets.results.choices import HEAT, LINES, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
 from negolab_widgets.results.drawing import Drawing, draw_choice
@@ -104,10 +107,15 @@ class Report:
 
     Args:
         path: The run's folder.
+        beside: Name of the file with matches to step through, which links of a tournament's report lead to.
+
+    Attributes:
+        examples: Those matches, once the content has been made.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.run = path, read_run(path)
+    def __init__(self, path: Path, beside: str = "") -> None:
+        self.path, self.run, self.beside = path, read_run(path), beside
+        self.examples: dict[tuple[str, str, str], Record] = {}
         self.frame = self.run.played.frame
         self.games = sorted(set(self.frame["game"])) if len(self.frame) else []
         own = self.run.played.parameters.values()
@@ -208,10 +216,12 @@ class Report:
         """Yield the ranking of a tournament and who met whom; nothing of any other run."""
         if self.is_tournament:
             found = Standings(self.path)
+            self.examples = found.examples()
+            links = {where: f"{quote(self.beside)}#{record.id}" for where, record in self.examples.items()}
             yield element("h2", "Ranking")
             yield render_rankings(found)
             yield element("h2", "Who met whom")
-            yield render_details(found)
+            yield render_details(found, links)
 
     def _counts(self) -> str:
         frame, written = self.frame, str(self.run.fields.get("written", ""))[:10]
@@ -373,18 +383,21 @@ FIGURE = Markup("<!-- figure -->")
 """Stands in a body where a figure comes."""
 
 
-def report_page(path: Path) -> str:
-    """Return the report on a run as one page that needs no network.
+def report_pages(path: Path, name: str) -> dict[str, str]:
+    """Return the report on a run as pages that need no network, by file name: of a tournament there is a second one,
+    with matches to step through.
 
     Args:
         path: The folder of a sweep, or of records.
+        name: File name of the report.
 
     Raises:
         ValueError: There are no records, or some cannot be read.
     """
-    report = Report(path)
+    report = Report(path, f"{Path(name).stem}-matches.html")
     body, figures = report.body()
     drawn = [draw_figure(*(json.loads(each.to_json()) for each in pair)) for pair in figures]
     parts = body.split(FIGURE)
     whole = "".join(str(part) + figure for part, figure in zip(parts, [*(html for html, _ in drawn), ""], strict=True))
-    return make_page(report.title, whole, set().union(*(kinds for _, kinds in drawn)))
+    pages = {name: make_page(report.title, whole, set().union(*(kinds for _, kinds in drawn)))}
+    return pages | ({report.beside: replay_page([*report.examples.values()])} if report.examples else {})

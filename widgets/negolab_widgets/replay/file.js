@@ -38,4 +38,10 @@ const show = () => {
 choice.addEventListener("change", show);
 for (const button of document.querySelectorAll("[data-turn]"))
   button.addEventListener("click", () => { choice.selectedIndex += Number(button.dataset.turn); show(); });
-show();
+const follow = () => {
+  const named = matches.findIndex(({ id }) => id && id === decodeURIComponent(location.hash.slice(1)));
+  choice.selectedIndex = Math.max(named, 0);
+  show();
+};
+addEventListener("hashchange", follow);
+follow();

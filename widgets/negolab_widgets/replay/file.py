@@ -30,6 +30,8 @@ _CUT = re.compile("(?<=</div>)")
 def replay_page(records: Sequence[Record], seat: Seat | None = None) -> str:
     """Return matches as a page of its own: a cockpit for each, and what the seats saw at every step.
 
+    A link to the page that ends in # and a match's id opens that match.
+
     Args:
         records: The matches, in the order of the page.
         seat: Holds only what this seat saw and said; None: everything.
@@ -58,6 +60,7 @@ def _draw_match(number: str, record: Record, seat: Seat | None, parts: dict[str,
         game, steps, head, drawn = view.told, view_steps(view), render_view_head(view), None
     told = {each: record.game.told(each) for each in SEATS}
     return {
+        "id": record.id if seat is None else "",
         "name": f"{number}: {_match_name(record, seat)}",
         "head": head,
         **draw_cockpit(steps, game, drawn),

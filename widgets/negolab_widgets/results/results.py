@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 import ipywidgets as w
 
 from negolab import store
+from negolab._internal import manifest
 from negolab.analysis.cells import column_value
 from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.analysis.replies import decisive_event
+from negolab.analysis.standings import is_tournament
 from negolab.sweeps.folder import read_folder_plan
 from negolab.sweeps.plan import SweepPlan
 from negolab_widgets.charts import Chart
@@ -41,6 +43,7 @@ from negolab_widgets.results.variables import (
     outcomes,
     without_values,
 )
+from negolab_widgets.standings import TournamentPage
 from negolab_widgets.tables.controls import column, row, set_visible, styled, warning
 
 if TYPE_CHECKING:
@@ -247,15 +250,17 @@ COMMANDS = "negolab sweep run PLAN.toml\nnegolab sweep show data/runs/PLAN"
 
 
 def open_results_page(run: Path | str | None = None) -> w.Widget:
-    """Return the board and the results of a sweep; without one, how to make one.
+    """Return the board and the results of a sweep, or those of a tournament; without one, how to make one.
 
     Args:
-        run: Folder of the sweep (default: `$NEGOLAB_SWEEP`).
+        run: Folder of the sweep or the tournament (default: `$NEGOLAB_SWEEP`).
     """
     import_modules()
     folder = run or os.environ.get(SWEEP)
     if not folder:
         return _empty_page()
+    if is_tournament(manifest.read(Path(folder))):
+        return TournamentPage(Path(folder))
     results = SweepResults(folder)
     return styled(w.VBox([SweepBoard(folder, picked=results.show_cell), results]), "nl-pages-below")
 

@@ -12,6 +12,7 @@ from negolab.analysis.estimates import by_seat, percent
 from negolab.analysis.measures import COUNTED_IN_STAKES
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, frame_sample, present, sample_text
 from negolab.analysis.stats import Estimate
+from negolab.analysis.table_columns import DOLLARS
 from negolab.formatting import display_unit, format_money, format_significant, label
 from negolab.game import SEATS, Game
 from negolab_widgets.results.data import REPEAT, SweepFrame
@@ -141,6 +142,7 @@ _OUTCOME_WORDS = {
     "rejected": "rejected replies",
     "fallbacks": "moves by a rule",
     "decided_by_fallback": "decided by a rule's move",
+    "cost": "model cost",
 }
 _PARTS = {"efficiency", "surplus_share", "first_offer_share", "truth", "stubbornness", "pareto_proposals"}
 _PARTS |= {
@@ -273,6 +275,8 @@ def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: lis
 
 def _unit(base: str, game: str) -> str:
     """Return the unit of a column; "" where the game does not say, or where things are counted."""
+    if base == "cost":
+        return DOLLARS
     rules = game_class(game)
     if rules is Game:
         return ""
