@@ -230,11 +230,11 @@ def _explained(text: str | None) -> str:
 
 
 @app.command()
-def negmas() -> None:
+def agents() -> None:
     """List the agents of the NegMAS that NEGOLAB_NEGMAS names; they play agenda and bargaining."""
-    agents, versions = bridge.list_agents()
+    found, versions = bridge.list_agents()
     print(", ".join(f"{name} {version}" for name, version in sorted(versions.items())), end="\n\n")
-    print(*(f"negmas:negotiator={agent}" for agent in agents), sep="\n")
+    print(*(f"negmas:negotiator={agent}" for agent in found), sep="\n")
 
 
 @app.command()

@@ -18,6 +18,8 @@ import atexit
 import os
 import subprocess
 import threading
+import weakref
+from collections import deque
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
@@ -145,7 +147,8 @@ def ask(who: str, seconds: float, **question: Any) -> tuple[Answer, dict[str, st
         try:
             if not _child.versions:
                 _child.greet()
-            answer = _child.ask(who, seconds, question)
+            gone = [_gone.popleft() for _ in range(len(_gone))]
+            answer = _child.ask(who, seconds, {**question, "gone": gone})
         except BaseException:
             _child.end()
             raise
@@ -155,6 +158,8 @@ def ask(who: str, seconds: float, **question: Any) -> tuple[Answer, dict[str, st
 
 
 _numbers = count()
+_gone: deque[int] = deque()
+"""Numbers of players that are gone; an agent of theirs is kept until the next question."""
 
 
 class NegMAS(Scripted):
@@ -171,6 +176,7 @@ class NegMAS(Scripted):
         self.negotiator, self.params, self.seconds = negotiator, params or {}, seconds
         self.facts: dict[str, str] = {}
         self._number = next(_numbers)
+        weakref.finalize(self, _gone.append, self._number)
 
     @override
     def check(self, game: Any) -> None:

@@ -11,6 +11,7 @@ import platform
 import random
 import sys
 import threading
+from collections.abc import Sequence
 from difflib import get_close_matches
 from importlib import import_module
 from importlib.metadata import distributions
@@ -35,8 +36,6 @@ except ImportError as error:
 BRIDGE = 1
 """Version of the questions and answers; `negmas.py` has the same."""
 PACKAGES = ("negmas.sao.negotiators", "negmas_negolog", "negmas_genius_agents")
-KEPT = 16
-"""Matches that are kept; an agent of any other hears its match from the beginning."""
 NO_OFFER = SAOResponse(ResponseType.REJECT_OFFER, None, {"text": " "})
 """A message without an offer; without data it would end the negotiation."""
 
@@ -168,27 +167,29 @@ def find(agent: str) -> Any:
     if not module.startswith("negmas"):
         raise LookupError("an agent's module has a name that begins with negmas")
     if name not in (agents := agents_in(module)):
-        near = get_close_matches(name, agents) or ["those that negolab negmas lists"]
+        near = get_close_matches(name, agents) or ["those that negolab agents lists"]
         raise LookupError(f"{module} has no such agent: did you mean {' or '.join(near)}?")
     return agents[name]
 
 
-def reply(tables: dict[int, Table], do: str, agent: str = "", **question: Any) -> dict[str, Any]:
-    """Answer a question: for a `list` of the agents, to `find` one, or for its `move`."""
+def reply(
+    tables: dict[int, Table], do: str, gone: Sequence[int] = (), agent: str = "", **question: Any
+) -> dict[str, Any]:
+    """Answer a question: for a `list` of the agents, to `find` one, or for its `move`; forget the players `gone`."""
+    for number in gone:
+        tables.pop(number, None)
     if do == "list":
         names = [f"{home}.{name}" for home in PACKAGES if find_spec(home) for name in sorted(agents_in(home))]
         return {"agents": [name.removeprefix(f"{PACKAGES[0]}.") for name in names]}
     if do == "find":
         return {"found": find(agent).__name__}
-    number, moves = question.pop("id"), question.pop("moves")
+    player, moves = question.pop("id"), question.pop("moves")
     match = {"agent": agent, **question}
-    table = tables.pop(number, None)
+    table = tables.pop(player, None)
     if table is None or table.match != match or table.moves != moves[: len(table.moves)]:
         table = Table(match, opens=len(moves) % 2 == 0)
     move = table.play(moves)
-    tables[number] = table
-    if len(tables) > KEPT:
-        del tables[next(iter(tables))]
+    tables[player] = table
     return {"move": move}
 
 

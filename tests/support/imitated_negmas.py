@@ -31,6 +31,8 @@ say(bridge=1, versions={"negmas": version, "negmas-other": "1.2", "python": "3.1
 for line in sys.stdin:
     question = json.loads(line)
     do, agent = question.pop("do"), question.pop("agent", "")
+    for player in question.pop("gone"):
+        matches.pop(player, None)
     if do != "move":
         say(agents=["Steady"]) if do == "list" else say(error="no such agent") if agent == "Unknown" else say()
     elif agent == "Steady":
