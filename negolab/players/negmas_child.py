@@ -5,6 +5,7 @@ The Python that NEGOLAB_NEGMAS names runs this file. It imports nothing of negol
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import platform
@@ -209,6 +210,7 @@ def main() -> None:
     versions = {each.name: each.version for each in distributions() if each.name.startswith("negmas")}
     tables: dict[int, Table] = {}
     said: dict[str, Any] = {"bridge": BRIDGE, "versions": {"python": platform.python_version(), **versions}}
+    gc.set_threshold(100_000)  # agents keep tens of thousands of agreements as long as their match
     while True:
         out.write(json.dumps(said) + "\n")
         try:
