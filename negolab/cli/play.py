@@ -1,4 +1,4 @@
-"""`negolab games | watch | play`: list games, and play one match in a terminal."""
+"""`negolab games | agents | watch | play`: list games and agents, and play one match in a terminal."""
 
 from __future__ import annotations
 

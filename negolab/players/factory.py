@@ -161,7 +161,7 @@ def _factory(
         seats=tuple(getattr(probe, "seats", SEATS)),
         deterministic=bool(getattr(probe, "deterministic", False)),
         is_async=inspect.iscoroutinefunction(probe.reply),
-        facts={**facts, **getattr(probe, "facts", {})},
+        facts={**facts, **getattr(probe, "program_versions", {})},
         _create=create,
     )
 

@@ -35,8 +35,6 @@ from negolab.protocols import Scripted
 
 NEGMAS = "NEGOLAB_NEGMAS"
 """Environment variable that names a Python in which NegMAS is installed."""
-BRIDGE = 1
-"""Version of the questions and answers."""
 OLDEST = (0, 16)
 START_SECONDS = 120.0
 
@@ -51,7 +49,6 @@ class NegmasFailed(ValueError):
 class Answer(msgspec.Struct):
     """What NegMAS' process says: versions as it starts, then a move, all agents, or an error."""
 
-    bridge: int = 0
     versions: dict[str, str] = {}
     move: Move | None = None
     agents: list[str] = []
@@ -88,7 +85,7 @@ class Child:
         """Hear which versions it has; NegmasFailed if it has none that this bridge knows."""
         hello = self._hear(f"{NEGMAS}={self.python}", START_SECONDS)
         version = hello.versions.get("negmas", "0")
-        if hello.bridge != BRIDGE or tuple(map(int, version.split(".")[:2])) < OLDEST:
+        if tuple(map(int, version.split(".")[:2])) < OLDEST:
             found = hello.error or f"NegMAS {version} is there"
             needed = ".".join(map(str, OLDEST))
             raise NegmasFailed(f"{NEGMAS}={self.python} needs NegMAS {needed} or later: {found}")
@@ -174,7 +171,7 @@ class NegMAS(Scripted):
         if not seconds > 0:
             raise ValueError(f"seconds must be above 0, not {seconds!r}")
         self.negotiator, self.params, self.seconds = negotiator, params or {}, seconds
-        self.facts: dict[str, str] = {}
+        self.program_versions: dict[str, str] = {}
         self._number = next(_numbers)
         weakref.finalize(self, _gone.append, self._number)
 
@@ -182,7 +179,8 @@ class NegMAS(Scripted):
     def check(self, game: Any) -> None:
         _, versions = ask(self.negotiator, START_SECONDS, do="find", agent=self.negotiator)
         package = self.negotiator.partition(".")[0].replace("_", "-")
-        self.facts = {name: version for name, version in versions.items() if name in ("negmas", "python", package)}
+        names = ("negmas", package, "python")
+        self.program_versions = {name: versions[name] for name in names if name in versions}
 
     @override
     def act(self, game: Any, seen: Any) -> Any:

@@ -34,8 +34,6 @@ except ImportError as error:
     print(json.dumps({"error": str(error)}), flush=True)  # noqa: T201
     raise SystemExit(1) from None
 
-BRIDGE = 1
-"""Version of the questions and answers; `negmas.py` has the same."""
 PACKAGES = ("negmas.sao.negotiators", "negmas_negolog", "negmas_genius_agents")
 NO_OFFER = SAOResponse(ResponseType.REJECT_OFFER, None, {"text": " "})
 """A message without an offer; without data it would end the negotiation."""
@@ -207,9 +205,9 @@ def main() -> None:
     os.dup2(2, 1)
     questions: SimpleQueue[str] = SimpleQueue()
     threading.Thread(target=pass_on, args=(questions,), daemon=True).start()
-    versions = {each.name: each.version for each in distributions() if each.name.startswith("negmas")}
+    versions = {each.name.replace("_", "-"): each.version for each in distributions() if each.name.startswith("negmas")}
     tables: dict[int, Table] = {}
-    said: dict[str, Any] = {"bridge": BRIDGE, "versions": {"python": platform.python_version(), **versions}}
+    said: dict[str, Any] = {"versions": {"python": platform.python_version(), **versions}}
     gc.set_threshold(100_000)  # agents keep tens of thousands of agreements as long as their match
     while True:
         out.write(json.dumps(said) + "\n")

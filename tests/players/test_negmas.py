@@ -93,6 +93,13 @@ def test_an_agent_offers_and_hears_what_was_offered_and_its_record_replays(game:
     assert len(processes(imitated)) == 1, "all matches share a process"
 
 
+def test_an_agent_that_accepts_nothing_makes_no_offer(imitated: Path) -> None:
+    rejecting = play(CAMPING, "negmas:negotiator=Agreeing", "linear")
+    assert rejecting.state.public.messages[0].offer is None
+    with pytest.raises(NegmasFailed, match="Agreeing makes no offer"):
+        play(PRICE, "negmas:negotiator=Agreeing", "linear")
+
+
 def test_where_nobody_can_walk_away_an_agent_rejects_on_or_fails(imitated: Path) -> None:
     leaving = play(CAMPING, "negmas:negotiator=Ending", "linear")
     assert leaving.ended is not None and leaving.ended.end == "NO_DEAL"

@@ -27,7 +27,7 @@ def offer(id, moves, seed, domain, **_):
 
 with Path(log).open("a") as file:
     print(os.getpid(), file=file)
-say(bridge=1, versions={"negmas": version, "negmas-other": "1.2", "python": "3.13"})
+say(versions={"negmas": version, "negmas-other": "1.2", "python": "3.13"})
 for line in sys.stdin:
     question = json.loads(line)
     do, agent = question.pop("do"), question.pop("agent", "")
@@ -51,4 +51,4 @@ for line in sys.stdin:
         print('{"move": [0', end="", flush=True)
         os._exit(0)
     else:
-        say(move={"Astray": [99], "Ending": "end", "Mute": None}[agent])
+        say(move={"Astray": [99], "Agreeing": "accept", "Ending": "end", "Mute": None}[agent])

@@ -39,7 +39,7 @@ def act(game: Agenda, seen: Seen, move: Move) -> Message | None:
     where neither is possible it walks away."""
     if isinstance(move, tuple) and not game.is_last(seen.public):
         return Message(offer=seen_by_author(seen.seat, game.agenda, move))
-    if move == "accept":
+    if move == "accept" and seen.public.standing is not None:
         return Message("accept")
     if move == "end" and game.walk_away:
         return Message("walk away")

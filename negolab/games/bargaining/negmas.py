@@ -35,6 +35,6 @@ def act(game: Bargaining, seen: Seen, move: Move) -> Action | None:
     """Return the action that a move is; an offer that nobody could answer rejects."""
     if isinstance(move, tuple) and not seen.public.last_response:
         return Offer(game.price_lo + move[0])
-    if move == "accept":
+    if move == "accept" and seen.public.offers:
         return Accept()
     return Reject() if seen.public.last_response or game.walk_away else None
