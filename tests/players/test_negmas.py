@@ -19,6 +19,7 @@ import pytest
 import negolab as nl
 from negolab import catalog
 from negolab.game import SEATS, Seat, other
+from negolab.games.bargaining.rules import deal_payoffs
 from negolab.match import Match
 from negolab.players import negmas
 from negolab.players.lookup import compatible_players, resolve
@@ -155,6 +156,47 @@ def test_only_the_games_that_have_a_bridge_offer_agents_and_the_lobby_none() -> 
     assert "negmas" in nl.list_players("agenda") and "negmas" in nl.list_players("bargaining")
     assert "negmas" not in nl.list_players("trading")
     assert "negmas" not in compatible_players(CAMPING, "A")
+
+
+@pytest.mark.parametrize("seat", SEATS)
+@pytest.mark.parametrize(
+    "game",
+    [
+        PRICE,
+        nl.load("bargaining", frame="keeps_item", outside_seller=300, outside_buyer=200),
+        nl.load("bargaining", discount_seller=0.9, discount_buyer=0.8, outside_seller=300),
+    ],
+    ids=["plain", "item", "discounted"],
+)
+def test_a_price_s_utility_is_its_payoff_on_another_scale(game: Any, seat: Seat) -> None:
+    match = Match(game, seed=1)
+    told = catalog.part(game, "NEGMAS").domain(match.told(seat), match.seen(seat))
+    (issue,) = told["issues"]
+    without = game.disagreement(match.state)[seat]
+    points = [(told["reservation"], without)]
+    for waited in (0, 4):
+        for price in (0, 2500, 10_000):
+            utility = (issue["slope"] * price + issue["bias"]) * told["discount"] ** (waited + 1)
+            points.append((utility, deal_payoffs(game, match.state, price, waited)[seat]))
+    rates = [(payoff - without) / (utility - told["reservation"]) for utility, payoff in points[1:]]
+    assert rates == pytest.approx([rates[0]] * len(rates), rel=1e-3)
+
+
+@pytest.mark.parametrize("seat", SEATS)
+@pytest.mark.parametrize("preset", ["hiring", "casino", "supplier"])
+def test_an_agreement_s_utility_is_its_points_on_another_scale(preset: str, seat: Seat) -> None:
+    game: Any = nl.load("agenda", preset=preset)
+    match = Match(game, seed=1)
+    seen = match.seen(seat)
+    told = catalog.part(game, "NEGMAS").domain(match.told(seat), seen)
+    utilities, points = [told["reservation"]], [game.worth(seen, None)]
+    for agreement in itertools.islice(game.agreements(seen), 0, None, 41):
+        utilities.append(sum(issue["utilities"][at] for issue, at in zip(told["issues"], agreement, strict=True)))
+        points.append(game.worth(seen, agreement))
+    span, best = max(points) - min(points), max(utilities)
+    assert min(utilities[1:]) >= 0 and best <= 1 + 1e-9
+    rate = span / (best - min(utilities))
+    assert [(u - utilities[0]) * rate for u in utilities] == pytest.approx([p - points[0] for p in points], abs=1e-6)
 
 
 def resumed_is_as_played(game: Any, a: str, b: str) -> None:
