@@ -193,7 +193,7 @@ class NegMAS(Scripted):
             raise NegmasFailed(f"{self.negotiator} offered {move}, which is no agreement here")
         action = None if move is None else bridge.act(game, seen, move)
         if action is None:
-            raise NegmasFailed(f"{self.negotiator} makes no offer, and nobody can walk away here")
+            raise NegmasFailed(f"{self.negotiator} makes no offer where the rules want one")
         return action
 
 

@@ -98,12 +98,10 @@ class Table:
 
     def read(self, answer: Any) -> list[int] | str:
         """Return an agent's answer as a move; it has none where its negotiation is over."""
-        if answer is None:
-            return "reject"
-        if answer.response == ResponseType.ACCEPT_OFFER:
+        if answer is not None and answer.response == ResponseType.ACCEPT_OFFER:
             return "accept"
-        if answer.response != ResponseType.REJECT_OFFER or answer.outcome is None:
-            return "reject" if answer.data else "end"
+        if answer is None or answer.outcome is None:
+            return "end" if self.mechanism.state.broken else "reject"
         outcome = getattr(answer.outcome, "outcome", answer.outcome)
         if [value for value, options in zip(outcome, self.options, strict=True) if value not in options]:
             raise ValueError(f"the offer {outcome} is no agreement here")

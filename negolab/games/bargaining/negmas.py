@@ -37,4 +37,5 @@ def act(game: Bargaining, seen: Seen, move: Move) -> Action | None:
         return Offer(game.price_lo + move[0])
     if move == "accept" and seen.public.offers:
         return Accept()
-    return Reject() if seen.public.last_response or game.walk_away else None
+    can_leave = game.walk_away and move == "end" and seen.public.offers
+    return Reject() if seen.public.last_response or can_leave else None
