@@ -21,7 +21,8 @@ SCHEMA = 1
 DETERMINISTIC = "deterministic"
 """The note of a header that lists the seats of players that draw nothing at random."""
 CODE = "code"
-"""The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash."""
+"""The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash, or the
+versions of the program that played."""
 PERSON = "person"
 """Name that a record gives to a person's seat."""
 _Of = TypeVar("_Of")

@@ -17,6 +17,7 @@ ALLOWED = (
     "TMP",
     "VIRTUAL_ENV",
     "PYTHONPATH",
+    "NEGOLAB_NEGMAS",
     "SYSTEMROOT",
 )
 """Variables that are passed on; none of them holds a key or token."""

@@ -1,4 +1,4 @@
-"""`negolab games | watch | play`: list games, and play one match in a terminal."""
+"""`negolab games | agents | watch | play`: list games and agents, and play one match in a terminal."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from negolab.events import Ended, Event, Forfeited, Rejected, Replied
 from negolab.formatting import first_paragraph, format_end, format_number
 from negolab.game import SEATS, Ask, Invalid, Observation, Seat, other
 from negolab.match import Match
+from negolab.players import negmas as bridge
 from negolab.players.lookup import list_players, resolve, resolve_players
 from negolab.protocols import Player
 from negolab.runs.driver import play, seat_players
@@ -231,6 +232,14 @@ def _describe(game: AnyGame, shown: tuple[int, int] | None) -> None:
 
 def _explained(text: str | None) -> str:
     return f": {text}" if text else ""
+
+
+@app.command()
+def agents() -> None:
+    """List the agents of the NegMAS that NEGOLAB_NEGMAS names; they play agenda and bargaining."""
+    found, versions = bridge.list_agents()
+    print(", ".join(f"{name} {version}" for name, version in sorted(versions.items())), end="\n\n")
+    print(*(f"negmas:negotiator={agent}" for agent in found), sep="\n")
 
 
 @app.command()

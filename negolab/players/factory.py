@@ -31,7 +31,8 @@ class PlayerFactory:
         is_model: True for a language model.
         amounts: Those among its parameters in words, such as "price is $52.50".
         called: Its own name, where a tournament has given it another one.
-        facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them.
+        facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them; versions of a
+            program that plays.
     """
 
     name: str
@@ -160,7 +161,7 @@ def _factory(
         seats=tuple(getattr(probe, "seats", SEATS)),
         deterministic=bool(getattr(probe, "deterministic", False)),
         is_async=inspect.iscoroutinefunction(probe.reply),
-        facts=facts,
+        facts={**facts, **getattr(probe, "program_versions", {})},
         _create=create,
     )
 

@@ -13,7 +13,7 @@ from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.llm.settings import model_settings
-from negolab.players import agreements, any_game
+from negolab.players import agreements, any_game, negmas
 from negolab.players.code import CodeReference, PlayerClass, find_player, offered_players, parse_reference
 from negolab.players.factory import PlayerFactory, class_factory, model_factory, object_factory
 from negolab.protocols import MODEL_PREFIX, Player, Scripted
@@ -46,7 +46,9 @@ def _shipped_players(game: AnyGame) -> dict[str, PlayerClass]:
     """Return the game's own players and those for any game: names that no other code can take over."""
     own = catalog.part(game, "PLAYERS") or {}
     bargainers = agreements.PLAYERS if isinstance(game, agreements.Agreements) else {}
-    return {**own, **{name: cls for name, cls in (bargainers | any_game.PLAYERS).items() if name not in own}}
+    bridged = negmas.PLAYERS if catalog.part(game, "NEGMAS") else {}
+    general = bargainers | any_game.PLAYERS | bridged
+    return {**own, **{name: cls for name, cls in general.items() if name not in own}}
 
 
 def compatible_players(game: AnyGame, seat: Seat) -> list[str]:

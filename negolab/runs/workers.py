@@ -91,7 +91,7 @@ def make_setup(
 def _offering_module(player: PlayerFactory) -> str:
     """Return the file or module of a player that has a name because its module was loaded; "" for any other."""
     facts = player.facts
-    if not facts or parse_reference(player.origin):
+    if "source" not in facts or parse_reference(player.origin):
         return ""
     return str(facts.get("path", "") if facts["source"].endswith(".py") else facts["source"])
 
