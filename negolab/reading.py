@@ -324,7 +324,8 @@ class _Judge:
     def _why(self, token: Token, number: int, last_counting: int) -> str:
         at, right = token.at, self._low[max(0, token.at - _LOOK_BACK) : token.at]
         start, end = self._sentence(at)
-        if PHRASES.QUOTED.search(right) or (token.kind == "offer" and PHRASES.QUOTED_OFFER.search(right)):
+        is_behind = PHRASES.QUOTED.search(right) or (token.kind == "offer" and PHRASES.QUOTED_OFFER.search(right))
+        if is_behind or PHRASES.QUOTED_BEHIND.match(self._low, at + 1):
             return "quoted"
         behind = " ".join(re.findall(r"[\w']+", self._low[at + 1 : at + 1 + 2 * _LOOK_BACK].partition(_MARK)[0]))
         if PHRASES.PUT_OFF.search(right) or PHRASES.TAKEN_BACK.match(behind) or self._within("NOT_NOW", start, at):
@@ -357,6 +358,7 @@ class _Judge:
             or PHRASES.ONLY.match(low, end)
             or self._is_priced(at, start)
             or self._asks(at, small=small)
+            or (self._prose[end - 1 : end] == "?" and PHRASES.ASKED.search(right))
             or PHRASES.ARTICLE.search(right)
             or (named and not self._names_standing(named[0] + low[named.end() : reach]))
             or (small and PHRASES.NOT_ACCEPTED.match(low, at + 1, reach))
@@ -396,11 +398,15 @@ class _Judge:
         return found is not None and (found[1].islower() or found[1].isdigit())
 
     def _veto_choices(self) -> None:
-        """Different replies in one sentence with `or` between are a choice that is named, not made."""
+        """Different replies in one sentence with `or` between, and those in a list before them, are a choice that is
+        named, not made."""
         replies = [token for token in self._tokens if token.kind != "offer"]
-        for one, other in pairwise(replies):
-            is_choice = one.kind != other.kind and self._within("CHOICE", one.at + 1, other.at)
-            if is_choice and self._sentence(one.at) == self._sentence(other.at):
+        is_choice = False
+        for one, other in reversed(list(pairwise(replies))):
+            is_listed = is_choice and not self._low[one.at + 1 : other.at].strip(" ,")
+            differ = one.kind != other.kind and self._sentence(one.at) == self._sentence(other.at)
+            is_choice = differ and (is_listed or self._within("CHOICE", one.at + 1, other.at))
+            if is_choice:
                 one.why, other.why = one.why or "vetoed", other.why or "vetoed"
 
     def _segment_start(self, at: int, start: int, last_counting: int) -> int:
