@@ -113,7 +113,7 @@ def _usage_message(error: TyperException) -> str:
         return text
     command = context.command_path.replace(context.find_root().command_path, "negolab", 1)
     needed = [each for each in context.command.params if each.required]
-    usage = " ".join([command, *(_shown(each) + " ..." * _is_option(each) for each in needed)])
+    usage = " ".join([command, *(f"{name} ..." if name.startswith("-") else name for name in map(_shown, needed))])
     games = f" (games: {', '.join(list_games())})" if "GAME" in map(_shown, needed) else ""
     text = text.removesuffix(".") if param is None else f"{_shown(param)} is missing: {usage}{games}"
     return f"{text}; see {command} --help"
@@ -128,13 +128,9 @@ def _invalid_value(error: TyperException, param: Any) -> str:
     return f"{_shown(param)} must be {EXPECTED[fault['type']].format(**fault.get('ctx', {}))}, not {fault['input']!r}"
 
 
-def _is_option(param: Any) -> bool:
-    return bool(param.param_type_name == "option")
-
-
 def _shown(param: Any) -> str:
     """Return the name of an option, or what help calls an argument."""
-    return str(param.opts[0] if _is_option(param) else param.metavar or param.name.upper())
+    return str(param.opts[0] if param.param_type_name == "option" else param.metavar or param.name.upper())
 
 
 def _commands(error: TyperException) -> list[str]:

@@ -117,13 +117,13 @@ def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> 
 
 def _note(sizes: Mapping[str, int], known: Sequence[float]) -> str:
     """Say why a code has no alpha, or no interval; "" if it has both."""
-    if sizes["coders"] < 2:
-        return "needs two coders"
-    if not sizes["units"]:
-        return "no unit was coded by two coders"
-    if len(known) == 1:
-        return ALL_ALIKE
-    return "one match: no interval" if sizes["matches"] == 1 else ""
+    reasons = {
+        "needs two coders": sizes["coders"] < 2,
+        "no unit was coded by two coders": not sizes["units"],
+        ALL_ALIKE: len(known) == 1,
+        "one match: no interval": sizes["matches"] == 1,
+    }
+    return next((reason for reason, applies in reasons.items() if applies), "")
 
 
 def answers(readings: Readings, code: str) -> pd.DataFrame:

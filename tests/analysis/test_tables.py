@@ -127,7 +127,7 @@ def test_a_bad_line_is_named_and_a_torn_one_dropped(tmp_path: Path) -> None:
         tables.turns(file)
     with pytest.raises(FileNotFoundError, match="no records at"):
         tables.matches(tmp_path / "nowhere")
-    with pytest.raises(ValueError, match="the name is empty"):
+    with pytest.raises(ValueError, match="the name of the file or folder of records is empty"):
         tables.matches("")
 
 

@@ -180,4 +180,8 @@ def test_a_command_that_is_killed_goes_on_and_pays_for_no_answer_twice(tmp_path:
         assert "gpt: 0 could not be coded" in negolab(*command, env=env).stdout and server.counts()["requests"] == asked
         poor = [*command[:4], "--coder", "poor", *command[6:], "--budget", "0"]
         stopped = negolab(*poor, env=env)
-        assert stopped.returncode == 2 and "budget" in stopped.stderr and "goes on where it stopped" in stopped.stderr
+        assert (
+            stopped.returncode == 2
+            and "budget" in stopped.stderr
+            and "run the same command again to resume" in stopped.stderr
+        )

@@ -421,7 +421,7 @@ def test_before_its_first_answer_an_endpoint_that_cannot_be_reached_ends_the_run
     async def silence() -> None:
         waiting = Availability("http://x/v1", None, now, lambda line: None)
         waiting.record_failure(Overloaded("HTTP 503: loading the model"))
-        with pytest.raises(RunFailed, match=r"^http://x/v1: unknown host: see that the address is right"):
+        with pytest.raises(RunFailed, match=r"^http://x/v1: unknown host: check that the address is right"):
             waiting.record_failure(Unreachable("unknown host"))
 
     run(silence())

@@ -297,7 +297,7 @@ def test_new_never_overwrites(tmp_path: Path) -> None:
         (["lnks", "prices.toml"], "no such command 'lnks': did you mean links?"),
         (["links", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
         (["links", "prices.toml"], "no unused links that are still valid; -n 20 makes 20"),
-        (["links", "prices.toml", "-n", "0"], "greater than or equal to 1"),
+        (["links", "prices.toml", "-n", "0"], "-n must be at least 1, not '0'"),
         (["links", "prices.toml", "-n", "2", "--open"], "leave out -n and --out"),
         (["links", "prices.toml", "--test", "--open"], "leave out -n and --out, and --test"),
         (["links", "prices.toml", "-n", "2", "--url", "lab"], "--url must be an address"),

@@ -371,7 +371,7 @@ def test_what_cannot_be_drawn_is_said() -> None:
     chosen = choice(LINES, frame)
     yes = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     said = {
-        "have no number": drawing.draw_choice(frame, frame, None, 500),
+        "have no values": drawing.draw_choice(frame, frame, None, 500),
         "exclude all 2": drawing.draw_choice(frame, frame.head(0), chosen, 500),
         "None of these 1 matches has a value": drawing.draw_choice(frame, frame.tail(1), chosen, 500),
         "has no distribution": drawn(BOXES, frame, outcome=yes),

@@ -168,8 +168,7 @@ class Report:
         clear = [self.sentence(effect) for effect in best.values() if effect.is_clear][:MAX_NAMED]
         count, hidden = len(self.effects), len(self.effects) > max(len(clear), 1)
         shown = f" The largest are named here, at most {MAX_NAMED} and one per outcome; all are listed below." * hidden
-        were = "was" if count == 1 else "were"
-        compared = f"{counted(count, 'difference')} {were} compared, with simultaneous 95% intervals.{shown}"
+        compared = f"Compared: {counted(count, 'difference')}, with simultaneous 95% intervals.{shown}"
         if clear or not best:
             return [*clear, compared]
         none = "None of the differences is larger than chance explains. The largest of them:"
