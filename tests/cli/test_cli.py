@@ -86,7 +86,7 @@ def test_help_lists_options_that_few_need_last() -> None:
 
 def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> None:
     shown = negolab("games", "negolab.scaffolds.ultimatum").stdout
-    assert "\n  pie = 10\n" in shown and "\n  classic: Without a deal" in shown
+    assert "\n  pie = 10: units to divide\n" in shown and "\n  classic: Without a deal" in shown
 
 
 @pytest.mark.parametrize(
