@@ -186,7 +186,7 @@ class Standings:
         found = [self._table(game, self.units[game], self.rows(game), "payoff") for game in self.games]
         if len(found) > 1:
             parts = [self.rows(game) for game in self.games]
-            draws = set.intersection(*(set(part["draw"]) for part in parts))
+            draws = set.intersection(*(set(part["draw"].unique()) for part in parts))
             rows = pd.concat(parts)
             found.append(self._table(OVERALL, "share of what was attainable", rows[rows["draw"].isin(draws)], "share"))
         return found
