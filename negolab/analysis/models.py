@@ -5,16 +5,13 @@ A deal is a draw of the game's start; coming to terms is called an agreement.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import pandas as pd
 
 from negolab.analysis import tables
-from negolab.analysis.comparisons import NotSharedError, contrast
-from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate, share_of
-from negolab.analysis.observations import Sample
+from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate
 from negolab.analysis.stats import Estimate
 from negolab.analysis.summary import KINDS
 from negolab.analysis.table_columns import COUNTED
@@ -48,57 +45,11 @@ def seat_frame(source: Source) -> pd.DataFrame:
     return frame.assign(setting=setting, stopped=stopped, **results).fillna({"player": "?", "opponent": "?"})
 
 
-# Names.
-
-
-def short_names(players: Iterable[str]) -> dict[str, str]:
-    """Shorten names of players for figures: a model keeps only the settings in which it differs from the other models.
-
-    Args:
-        players: Names of players.
-
-    Returns:
-        Name -> short name; names that would become equal stay whole.
-    """
-    whole = list(dict.fromkeys(players))
-    settings = {name: name.removeprefix("llm:").split(",") for name in whole if name.startswith("llm:")}
-    common = set.intersection(*(set(parts[1:]) for parts in settings.values())) if settings else set()
-    told = {
-        name: [p for p in parts if p not in common and not p.startswith(_ADDRESS)] for name, parts in settings.items()
-    }
-    found = {name: ",".join(told.get(name, [name])) for name in whole}
-    counts = Counter(found.values())
-    return {name: text if counts[text] == 1 else name for name, text in found.items()}
-
-
-_ADDRESS = ("base_url=", "key=")
-
 # Estimates.
 
 
-def payoff_leads(frame: pd.DataFrame, player: str, baseline: str) -> Sample:
-    """Return, per draw, by how much `player` was paid more against `baseline` than `baseline` against itself.
-
-    Payoffs are compared in the same seat on the same draw, and averaged over the seats.
-
-    Args:
-        frame: The rows of `seat_frame`.
-        player: The player to compare.
-        baseline: The opponent, and the player whose payoffs are subtracted.
-    """
-    try:
-        return contrast(frame, player, baseline, "payoff", opponents=[baseline]).differences
-    except NotSharedError:
-        return Sample([])
-
-
-def with_own_moves(frame: pd.DataFrame) -> pd.DataFrame:
-    """Leave out the rows of players all of whose moves against an opponent were made by rules: their payoffs are not
-    theirs."""
-    return frame[_has_own_moves(frame)]
-
-
 def _has_own_moves(frame: pd.DataFrame) -> pd.Series[bool]:
+    """Return False for a player all of whose moves against an opponent were made by rules: its payoffs are not its."""
     sums = frame.groupby(["player", "opponent"])[["moves", "fallbacks"]].transform("sum")
     return (sums["moves"] > sums["fallbacks"]) | (sums["moves"] == 0)
 
@@ -107,17 +58,6 @@ def with_efficiency(frame: pd.DataFrame) -> pd.DataFrame:
     """Add `efficiency`, the percentage of the possible joint surplus that was reached; NaN where none is possible."""
     joint, possible = frame["joint"].astype(float), frame["possible"].astype(float)
     return frame.assign(efficiency=100 * joint / possible.where(possible > 0))
-
-
-def faulty_share(frame: pd.DataFrame, kind: str) -> Estimate:
-    """Return the share of games in which a seat had a reply rejected for this kind of fault (or `forfeits`)."""
-    column = kind if kind in frame else f"{kind}_faults"
-    return share_of(frame, frame[column] > 0)
-
-
-def agreement_share(frame: pd.DataFrame) -> Estimate:
-    """Return the share of games that ended in a deal, of those that came to an end."""
-    return share_of(frame, frame["agreed"].eq(True))
 
 
 def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | None = None) -> pd.DataFrame:

@@ -14,6 +14,7 @@ from negolab import user_code
 from negolab._internal.workers import WorkerPool, count_workers, is_loop_running, run_blocking
 from negolab.formats import Part
 from negolab.record import decode_raw
+from negolab.store import PART
 
 AUTOMATIC_FROM = 8
 """Parts above which workers do them: below, their start takes longer than they save."""
@@ -25,7 +26,7 @@ _Job = tuple[int, Callable[[], Any]]
 
 
 def work_on(
-    jobs: Sequence[Callable[[], T]], take: Callable[[T], object], what: str, parts: Iterable[Part] = ()
+    jobs: Sequence[Callable[[], T]], take: Callable[[T], object], what: str, parts: Sequence[Part] = ()
 ) -> None:
     """Call jobs, in worker processes where there are many, and `take` with their results, in their order.
 
@@ -40,7 +41,9 @@ def work_on(
         OSError: A job raised it.
     """
     code = _code_of(parts)
-    workers = 1 if code is None else count_workers(None, len(jobs), AUTOMATIC_FROM)
+    # Many small files, as of a tournament, are little work.
+    is_much = not parts or sum(part.stop - part.start for part in parts) > AUTOMATIC_FROM * PART
+    workers = 1 if code is None else count_workers(None, len(jobs), AUTOMATIC_FROM if is_much else len(jobs))
     off = None if not is_loop_running() else False  # outside notebooks for people at a terminal only
     with tqdm(total=len(jobs), desc=what, unit="part", file=sys.stderr, delay=_SHOWN_AFTER, disable=off) as bar:
         if workers == 1:

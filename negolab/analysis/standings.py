@@ -24,13 +24,13 @@ from negolab.record import Record
 COLUMNS = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "seat", "player", "opponent", "payoff", "gain"),
     *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback", "turns", "cost"),
-    "other_share",
+    *("other_share", "rejected"),
 )
 """Columns of `Standings.seats`, before one for each condition."""
 _OF_MATCHES = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "joint", "possible", "agreed", "end", "stopped"),
     "decided_by_fallback",
-    *(f"{name}_{seat}" for name in ("player", "payoff", "gain", "moves", "cost") for seat in "ab"),
+    *(f"{name}_{seat}" for name in ("player", "payoff", "gain", "moves", "rejected", "cost") for seat in "ab"),
 )
 """Columns of matches that they are made of, some of which a game may lack."""
 OVERALL = "all games"
@@ -38,6 +38,7 @@ MEASURES = (
     Measure("agreed (%)", "agreed", "share"),
     Measure("joint gain (%)", "joint_share", scale=100),
     Measure("length (turns)", "turns"),
+    Measure("rejected replies", "rejected"),
     Measure("model cost (US dollars)", "cost"),
 )
 """Measures of a player's matches beside the payoff: turns are the moves of both, the cost is at list price."""
@@ -158,7 +159,7 @@ class Standings:
             return pd.DataFrame(columns=list(COLUMNS))
         there = [name for name in _OF_MATCHES if name in matches.column_names]
         frame = to_frame(matches.select(there)).reindex(columns=list(_OF_MATCHES))
-        rows = by_seat(frame, ["payoff", "gain", "cost"])
+        rows = by_seat(frame, ["payoff", "gain", "rejected", "cost"])
         rows = rows[rows["player"].isin(self.about["players"]) & rows["opponent"].isin(self.about["players"])]
         possible = rows["possible"].astype(float)
         share = rows["gain"].astype(float) / possible.where(possible > 0)
@@ -186,7 +187,7 @@ class Standings:
         found = [self._table(game, self.units[game], self.rows(game), "payoff") for game in self.games]
         if len(found) > 1:
             parts = [self.rows(game) for game in self.games]
-            draws = set.intersection(*(set(part["draw"]) for part in parts))
+            draws = set.intersection(*(set(part["draw"].unique()) for part in parts))
             rows = pd.concat(parts)
             found.append(self._table(OVERALL, "share of what was attainable", rows[rows["draw"].isin(draws)], "share"))
         return found
@@ -228,8 +229,10 @@ class Standings:
 
     def profiles(self, game: str) -> pd.DataFrame:
         """Return what the matches of each player in a game were like: the `MEASURES` that are known, with intervals, as
-        `estimate_groups` does."""
-        found = estimate_groups(self._paid(game), {"player": "player"}, MEASURES)
+        `estimate_groups` does; rejected replies where there are any."""
+        rows = self._paid(game)
+        shown = [measure for measure in MEASURES if measure.column != "rejected" or rows["rejected"].any()]
+        found = estimate_groups(rows, {"player": "player"}, shown)
         return found[found["n"] > 0]
 
     def best_replies(self, game: str) -> dict[str, str]:

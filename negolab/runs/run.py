@@ -323,7 +323,7 @@ class Run:
         with ExitStack() as resources:
             try:
                 # Connecting takes seconds, in which the event loop goes on.
-                jobs = await asyncio.to_thread(resources.enter_context, cluster_jobs(scheduler, self.folder))
+                jobs = await asyncio.to_thread(resources.enter_context, cluster_jobs(scheduler, self.folder.resolve()))
             except ValueError as error:
                 raise RunFailed(str(error)) from None
             await self._play_in_workers(missing, games, jobs.slots, jobs.start)

@@ -81,11 +81,17 @@ def make_setup(
         params=plan.params,
         source=catalog.source(game),
         modules=[module for player in players.values() if (module := _offering_module(player))],
-        players={name: player.origin for name, player in players.items()},
+        players={name: _origin(player) for name, player in players.items()},
         code={name: player.facts.get("sha256", "") for name, player in players.items()},
         folder=str(folder.resolve()),
         game_seconds=game_seconds,
     )
+
+
+def _origin(player: PlayerFactory) -> str:
+    """Return the text by which a process with another working directory finds a player."""
+    reference = parse_reference(player.origin)
+    return str(player.origin if reference is None else reference.beside(Path()))
 
 
 def _offering_module(player: PlayerFactory) -> str:

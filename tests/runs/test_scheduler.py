@@ -40,10 +40,13 @@ def playing(workers: Cluster) -> list[int]:
     return [pid for pid in found if "workers import serve" in command_line(pid)]
 
 
-def test_a_tournament_at_a_scheduler_is_that_of_one_machine(workers: Cluster, own: str, tmp_path: Path) -> None:
-    arguments: Any = {"games": "bargaining", "players": ["random-legal", "linear", f"{own}:Slow"]}
+def test_a_tournament_at_a_scheduler_is_that_of_one_machine(
+    workers: Cluster, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)  # the workers have another working directory
+    arguments: Any = {"games": "bargaining", "players": ["random-legal", "linear", f"{Path(own).name}:Slow"]}
     for name, more in {"here": {}, "there": {"scheduler": workers[0]}}.items():
-        found = nl.tournament(**arguments, design={"draws": 20}, out=tmp_path / name, **more)
+        found = nl.tournament(**arguments, design={"draws": 20}, out=name, **more)
         assert found.progress.finished == 120
     assert timeless(nl.read(tmp_path / "here")) == timeless(nl.read(tmp_path / "there"))
     assert not playing(workers), "a run leaves no process behind"
@@ -61,10 +64,13 @@ def test_a_game_that_ends_its_process_fails_alone_and_leaves_the_workers_alive(
     assert all(process.poll() is None for process in workers[1])
 
 
-def test_code_that_changed_is_loaded_anew_by_the_next_run(workers: Cluster, own: str, tmp_path: Path) -> None:
+def test_code_that_changed_is_loaded_anew_by_the_next_run(
+    workers: Cluster, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     for price in (5000, 4000):
         Path(own).write_text(OWN.replace("Offer(5000)", f"Offer({price})"))
-        run = opened(tmp_path / str(price), f"{own}:Slow", "linear", 4, None, scheduler=workers[0])
+        run = opened(Path(str(price)), f"{Path(own).name}:Slow", "linear", 4, None, scheduler=workers[0])
         assert asyncio.run(run.play()).finished == 4
         assert any(str(price // 100) in record.to_line().decode() for record in nl.read(tmp_path / str(price)))
     run = opened(tmp_path / "late", f"{own}:Slow", "linear", 4, None, scheduler=workers[0])

@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from negolab.catalog import game_names
 from negolab.runs.batch import Part
 from negolab.tournaments.plan import make_parts, read_plan
+from tests.conftest import ROOT
 from tests.support.command import negolab
 
 PLAN = """
@@ -101,6 +103,16 @@ def test_a_mistake_is_named_with_its_place(tmp_path: Path, was: str, now: str, s
     with pytest.raises(ValueError, match=said.replace("?", r"\?")) as raised:
         parts(tmp_path, PLAN.replace(was, now, 1))
     assert "\n" not in str(raised.value)
+
+
+def test_the_plan_on_models_is_played_in_all_five_games_without_a_model_and_with_one(tmp_path: Path) -> None:
+    file = ROOT / "notebooks" / "experiments" / "models" / "models.toml"
+    ran = negolab("tournament", str(file), "--n", "1", cwd=tmp_path)
+    assert ran.returncode == 0 and (tmp_path / "data" / "runs" / "models" / "trading").is_dir(), ran.stderr
+    text = file.read_text().replace('model = "random-legal"', 'model = "llm:gpt-5-mini"')
+    found = parts(tmp_path, re.sub(r"^# (?=\[|\w+ +=)", "", text, flags=re.MULTILINE).replace("firm.md", "tough.md"))
+    assert {part.folder.parent.name for part in found} == set(game_names())
+    assert {part.folder.name for part in found} >= {"model+plain--model+firm", "model+firm--fair-split"}
 
 
 def test_a_new_plan_is_played_as_it_is_and_with_what_it_explains(tmp_path: Path) -> None:

@@ -29,11 +29,19 @@ METHOD = (
     "same draw, with t intervals over draws. Ranks hold for all players at once with a confidence of 95% (Mogstad, "
     "Romano, Shaikh and Wilhelm 2024). Over games, the outcome is a seat's gain as a share of the largest joint gain."
 )
-
 PER_MATCH = (
     "Below each ranking are means per match, with 95% intervals by draw where draws differ. The joint gain is a share "
     "of the largest possible one, turns are the moves of both, and costs are the player's own at list price."
 )
+POLL_INTERVAL, LOOK_SHARE = 3.0, 0.1
+"""Seconds between two looks at the records, at least, and the share of time that looking may take."""
+PLANES = (
+    "In the drawings, the player's own share of the largest joint gain grows to the right, the opponent's upward. The "
+    "area of a dot grows with its number of matches, and the cross is their mean with its 95% intervals. The axes meet "
+    "where nobody gains; no deal lies beyond the slanting line. What is far outside is drawn at the edge."
+)
+_REACH, _STEP = (-25, 125), 4
+"""The percents that are drawn, and the distance of dots."""
 
 
 def render_rankings(found: Standings) -> Markup:
@@ -65,17 +73,6 @@ def _estimate(estimate: Estimate) -> Markup:
     return join([element("b", number), element("span", f" {interval} {n}", cls="soft")])
 
 
-POLL_INTERVAL, LOOK_SHARE = 3.0, 0.1
-"""Seconds between two looks at the records, at least, and the share of time that looking may take."""
-PLANES = (
-    "In the drawings, the player's own share of the largest joint gain grows to the right, the opponent's upward. The "
-    "area of a dot grows with its number of matches, and the cross is their mean with its 95% intervals. The axes meet "
-    "where nobody gains; no deal lies beyond the slanting line. What is far outside is drawn at the edge."
-)
-_REACH, _STEP = (-25, 125), 4
-"""The percents that are drawn, and the distance of dots."""
-
-
 def _planes(found: Standings, ranking: Table) -> Markup:
     """Render where the matches of each player ended, a plane of both players' shares for each, the strongest first."""
     parts = dict(list(drop_copies(with_value(found.rows(ranking.game), "share")).groupby("player")))
@@ -85,6 +82,7 @@ def _planes(found: Standings, ranking: Table) -> Markup:
 
 
 def _plane(player: str, part: pd.DataFrame) -> Markup:
+    """Draw a player's matches as dots, and their mean as a cross; upwards is less in a drawing."""
     shares = 100 * part[["share", "other_share"]].astype(float)
     counts = (shares.clip(*_REACH) / _STEP).round().value_counts().reset_index().to_numpy()
     dots = (
