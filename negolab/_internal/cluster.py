@@ -120,7 +120,7 @@ _AHEAD = 2
 
 
 class ClusterJobs(NamedTuple):
-    """What a `WorkerPool` needs to have its jobs done by the workers of a scheduler."""
+    """The workers of a scheduler, as a `WorkerPool` starts them."""
 
     start: StartWorker
     slots: int

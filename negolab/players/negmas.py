@@ -47,7 +47,7 @@ class NegmasFailed(ValueError):
 
 
 class Answer(msgspec.Struct):
-    """What NegMAS' process says: versions as it starts, then a move, all agents, or an error."""
+    """A line of NegMAS' process: versions as it starts, then a move, all agents, or an error."""
 
     versions: dict[str, str] = {}
     move: Move | None = None
