@@ -96,6 +96,8 @@ def _plane(player: str, part: pd.DataFrame) -> Markup:
         f'<svg viewBox="-40 -40 180 180" width="152" role="img" aria-label="{words}">'
         '<g fill="none" stroke="currentColor" stroke-opacity="0.4"><path d="M0-26V126M-26 100H126"/>'
         '<path d="M-26-26L126 126" stroke-width="1.5" stroke-opacity="0.7"/></g>'
+        '<g fill="currentColor" fill-opacity="0.75" font-size="15"><text x="4" y="118">own \N{RIGHTWARDS ARROW}</text>'
+        '<text x="-96" y="-7" transform="rotate(-90)">opponent \N{RIGHTWARDS ARROW}</text></g>'
         f'<g fill="currentColor" fill-opacity="0.35">{"".join(dots)}</g>'
         f'<path d="M{left} {y}H{right}M{x} {bottom}V{top}" stroke="var(--nl-b-ink)" stroke-width="2.5"/>'
         f'<circle cx="{x}" cy="{y}" r="4" fill="var(--nl-b-ink)"/></svg>'
