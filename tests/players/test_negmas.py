@@ -271,7 +271,7 @@ def test_a_failed_match_does_not_stop_its_run(tmp_path: Path, imitated: Path) ->
     out = tmp_path / "run"
     arguments = ["--preset", "casino", "--a", "negmas:negotiator=Dying", "--b", "linear", "--n", "2"]
     ran = negolab("batch", "agenda", *arguments, "--out", str(out))
-    assert "all of 2 games failed" in ran.stderr
+    assert "all 2 matches failed" in ran.stderr
     assert "Dying ended its process with status 3" in (out / FAILURES).read_text()
 
 
