@@ -178,7 +178,7 @@ def test_a_prompt_that_grows_and_counts_no_more_tokens_is_told_once() -> None:
         messages = (Message("user", size * "x"),)
         model.note_prompt(Call(model="small", messages=messages, params={}, repetition=("m", "A", 0, 0)), tokens)
     assert told == [
-        "small: a prompt grew by 3,000 characters and its service counts 1,400 tokens after 1,400: it cuts in silence "
+        "small: a prompt grew by 3,000 characters and its service counts 1,400 tokens after 1,400: it silently cuts "
         "what does not fit its context"
     ]
 
