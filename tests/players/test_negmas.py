@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from negolab_widgets.replay.branching import Branching
 
 import negolab as nl
 from negolab import catalog
@@ -251,6 +252,18 @@ def test_a_person_s_match_resumes(imitated: Path) -> None:
         assert again.match.events == live.match.events
 
 
+def test_a_look_at_a_record_starts_nothing(imitated: Path) -> None:
+    record = play(CAMPING, STEADY, "linear").record()
+    end()
+    started = processes(imitated)
+    branching = Branching(lambda parent, branch: "")
+    branching.set_start(record, 1)
+    assert STEADY not in branching._seats["A"].options and processes(imitated) == started
+    play(CAMPING, STEADY, "linear")
+    branching.set_start(play(CAMPING, STEADY, "linear").record(), 1)
+    assert STEADY in branching._seats["A"].options, "this process plays with NegMAS already"
+
+
 def test_a_batch_notes_versions_resumes_and_its_processes_end(tmp_path: Path, imitated: Path) -> None:
     arguments = ["batch", "agenda", "--preset", "casino", "--a", STEADY, "--b", "linear", "--n", "6"]
     env = {**os.environ, "NEGOLAB_WORKERS": "2"}
@@ -271,7 +284,7 @@ def test_a_failed_match_does_not_stop_its_run(tmp_path: Path, imitated: Path) ->
     out = tmp_path / "run"
     arguments = ["--preset", "casino", "--a", "negmas:negotiator=Dying", "--b", "linear", "--n", "2"]
     ran = negolab("batch", "agenda", *arguments, "--out", str(out))
-    assert "all of 2 games failed" in ran.stderr
+    assert "all 2 matches failed" in ran.stderr
     assert "Dying ended its process with status 3" in (out / FAILURES).read_text()
 
 
