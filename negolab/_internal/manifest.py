@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,21 @@ from negolab._internal.files import atomic_write, read_bytes
 
 FILE = "manifest.json"
 _MAX_SHOWN = 60
+
+
+class _Tournament(msgspec.Struct):
+    """What the manifest of a tournament says beside its plan: `games` are folders inside, by their labels."""
+
+    games: dict[str, str]
+    entrants: list[str]
+    opponents: list[str] | None
+    bases: dict[str, str]
+    conditions: dict[str, dict[str, str | None]]
+
+    def __post_init__(self) -> None:
+        for game, name in self.games.items():
+            if not re.fullmatch(r"[\w+=-][\w.+=-]{0,79}", name):
+                raise ValueError(f"the game {game!r:.40} is in {name!r:.40}, which names no folder in it")
 
 
 def read(folder: Path) -> dict[str, Any]:
@@ -25,7 +41,35 @@ def read(folder: Path) -> dict[str, Any]:
         raise ValueError(f"{path} is not the manifest of a run ({error}): choose another folder") from None
     if not all(isinstance(manifest.get(part), dict) for part in ("plan", "players")):
         raise ValueError(f"{path} is not the manifest of a run (it names no plan): choose another folder")
+    if manifest.keys() & {"entrants", "conditions"}:
+        try:
+            msgspec.convert(manifest, _Tournament)
+        except msgspec.ValidationError as error:
+            raise ValueError(f"{path} is not the manifest of a tournament ({error}): choose another folder") from None
     return manifest
+
+
+class Pairing(msgspec.Struct):
+    """The plan of a pairing: its players, and the number of matches."""
+
+    a: str
+    b: str
+    n: int
+
+
+def read_pairing(folder: Path) -> Pairing:
+    """Read the plan of a pairing from its folder's manifest."""
+    try:
+        return msgspec.convert(read(folder)["plan"], Pairing)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{folder / FILE} is not the manifest of a pairing ({error}): restore it") from None
+
+
+def game_folders(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Path]:
+    """Return the folder of each game of a tournament that has been played, by its label; a link is left out, as it may
+    lead elsewhere."""
+    found = {game: folder / name for game, name in manifest["games"].items()}
+    return {game: path for game, path in found.items() if path.is_dir() and not path.is_symlink()}
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import combinations
 from pathlib import Path
@@ -18,6 +18,7 @@ from negolab.analysis.estimates import Measure, by_seat, estimate_groups
 from negolab.analysis.match_frames import read_matches
 from negolab.analysis.observations import drop_copies, is_exact, with_value
 from negolab.analysis.ranking import LEAST_DRAWS, Ranking, rank
+from negolab.analysis.table_columns import MATCHES, SEAT_COLUMNS
 from negolab.formatting import display_unit, format_money, format_significant
 from negolab.record import Record
 
@@ -27,6 +28,8 @@ COLUMNS = (
     *("other_share", "rejected"),
 )
 """Columns of `Standings.seats`, before one for each condition."""
+_TAKEN = {*COLUMNS, "model", "own", *(column.name.removesuffix("_a") for column in (*MATCHES, *SEAT_COLUMNS))}
+"""Names of columns in tables of matches and seats, which no condition may have."""
 _OF_MATCHES = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "joint", "possible", "agreed", "end", "stopped"),
     "decided_by_fallback",
@@ -139,6 +142,7 @@ class Standings:
         self.entrants: list[str] = self.about["entrants"]
         self.opponents: list[str] | None = self.about["opponents"]
         self.conditions: dict[str, dict[str, str | None]] = self.about["conditions"]
+        check_conditions(self.conditions)
 
     @cached_property
     def seats(self) -> pd.DataFrame:
@@ -146,16 +150,15 @@ class Standings:
 
         The share is the seat's gain above no deal as a part of the largest joint gain.
         """
-        frames = [self._seats(game, self.path / folder) for game, folder in self.about["games"].items()]
-        found = pd.concat(frames, ignore_index=True)
+        frames = [self._seats(game, folder) for game, folder in manifest.game_folders(self.path, self.about).items()]
+        found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
         if found.empty:
             raise ValueError(f"{self.path} has no matches yet")
         levels = {name: found["player"].map(of) for name, of in self.conditions.items()}
         return found.assign(**levels)
 
     def _seats(self, game: str, folder: Path) -> pd.DataFrame:
-        matches = read_matches(folder) if folder.is_dir() else None
-        if not matches:
+        if not (matches := read_matches(folder)):
             return pd.DataFrame(columns=list(COLUMNS))
         there = [name for name in _OF_MATCHES if name in matches.column_names]
         frame = to_frame(matches.select(there)).reindex(columns=list(_OF_MATCHES))
@@ -275,19 +278,19 @@ class Standings:
         ended = {"agreed": rows["agreed"].eq(True), "stopped": rows["stopped"].notna()}
         counted = rows.assign(pairing=pairs, played=1, **ended, decided=rows["decided_by_fallback"].eq(True))
         counts = counted.groupby(["game", "pairing"])[["played", "agreed", "stopped", "decided"]].sum()
-        planned = {(game, "--".join(sorted(pair))): plan["n"] for (game, pair), (_, plan) in self._plans.items()}
+        planned = {(game, "--".join(sorted(pair))): plan.n for (game, pair), (_, plan) in self._plans.items()}
         found = counts.reindex(pd.MultiIndex.from_tuples(planned, names=["game", "pairing"]), fill_value=0)
         return found.assign(planned=list(planned.values())).reset_index()
 
     @cached_property
-    def _plans(self) -> dict[tuple[str, frozenset[str]], tuple[Path, dict[str, Any]]]:
+    def _plans(self) -> dict[tuple[str, frozenset[str]], tuple[Path, manifest.Pairing]]:
         """The folder and the plan of each pairing, by its game and players."""
         files = (
-            (game, file.parent, manifest.read(file.parent)["plan"])
-            for game, folder in self.about["games"].items()
-            for file in sorted((self.path / folder).glob(f"*/{manifest.FILE}"))
+            (game, file.parent, manifest.read_pairing(file.parent))
+            for game, folder in manifest.game_folders(self.path, self.about).items()
+            for file in sorted(folder.glob(f"*/{manifest.FILE}"))
         )
-        return {(game, frozenset((plan["a"], plan["b"]))): (folder, plan) for game, folder, plan in files}
+        return {(game, frozenset((plan.a, plan.b))): (folder, plan) for game, folder, plan in files}
 
     def examples(self) -> dict[tuple[str, str, str], Record]:
         """Return a match of each pairing in each seating, by its game and the players at A and B: on the first draw of
@@ -296,7 +299,13 @@ class Standings:
         first = rows.assign(at=rows.groupby(["game", "draw"], sort=False).ngroup()).sort_values("at", kind="stable")
         keys = ["game", "player", "opponent"]
         found = first.drop_duplicates(keys).sort_index()[[*keys, "match"]].itertuples(index=False, name=None)
-        return {(game, *pair): store.find(self._plans[game, frozenset(pair)][0], match) for game, *pair, match in found}
+        return {(game, *pair): store.find(self._folder(game, pair), match) for game, *pair, match in found}
+
+    def _folder(self, game: str, pair: Sequence[str]) -> Path:
+        """Return the folder of a pairing."""
+        if (key := (game, frozenset(pair))) not in self._plans:
+            raise ValueError(f"{self.path}: {' and '.join(pair)} have matches of {game}, but no manifest: restore it")
+        return self._plans[key][0]
 
     def lines(self) -> Iterator[str]:
         """Yield the rankings as lines for a terminal."""
@@ -305,6 +314,12 @@ class Standings:
             if table.ranking is not None:
                 yield from align([table.heads, *table.rows()])
             yield ""
+
+
+def check_conditions(names: Iterable[str]) -> None:
+    """Raise ValueError for a condition that has the name of another column."""
+    if taken := sorted(_TAKEN.intersection(names)):
+        raise ValueError(f"conditions: {taken[0]} is a column of a table: choose another name")
 
 
 def is_tournament(fields: Mapping[str, Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Annotated
@@ -114,5 +115,6 @@ def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> 
     if len(differ := agreement.disagreements(run, book, readings)):
         file = units.readings_file(run).with_name(f"{name}-disagreements.csv")
         write_table(differ, file)
-        first = f"to see the first one in context: negolab replay {run} --id {differ['match'].iloc[0]}"
+        command = shlex.join(["negolab", "replay", str(run), "--id", differ["match"].iloc[0]])
+        first = f"to see the first one in context: {command}"
         print(escape_control(f"\nCoders differ on {len(differ):,} units and codes: {file}\n{first}"))

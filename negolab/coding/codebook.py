@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
@@ -20,6 +21,7 @@ UnitKind = Literal["utterance", "seat", "match"]
 Level = Literal["nominal", "ordinal", "interval"]
 RESERVED = ("id", "before", "text")
 """Columns of a sheet, which no code can be called."""
+_WHOLE = re.compile(r"-?\d{1,15}")
 _YES, _NO = ("1", "x", "y", "yes", "true"), ("", "0", "n", "no", "false")
 
 
@@ -89,7 +91,7 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
             if code.scale is None:
                 mark = {**dict.fromkeys(_YES, "1"), **dict.fromkeys(_NO, "0")}.get(mark, mark)
             low, high = code.scale or (0, 1)
-            if mark and not (mark.lstrip("-").isdecimal() and low <= int(mark) <= high):
+            if mark and not (_WHOLE.fullmatch(mark) and low <= int(mark) <= high):
                 allowed = f"a whole number from {low} to {high}" if code.scale else "1 for yes or 0 for no"
                 raise ValueError(f"{name}: {mark!r:.40} is no value: write {allowed}")
             codes |= {name: int(mark)} if mark else {}

@@ -6,7 +6,8 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
+from zipfile import BadZipFile
 
 import msgspec
 import pandas as pd
@@ -22,6 +23,8 @@ from negolab.formats import spreadsheet
 from negolab.record import Record
 
 FOLDER, FILE = "codes", "readings.ndjson"
+_MAX_COLUMNS = 1000
+"""Columns of a workbook that are read."""
 
 
 class Place(NamedTuple):
@@ -102,14 +105,17 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     book: str
     coder: str
     place: Place
-    codes: dict[str, int] = {}
-    at: float = msgspec.field(default_factory=time.time)
+    codes: dict[str, Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]] = {}
+    at: Annotated[float, msgspec.Meta(ge=0, lt=2**38)] = msgspec.field(default_factory=time.time)
     quotes: dict[str, str] = {}
 
 
 def readings_file(source: Path) -> Path:
-    """Return the file of a source's readings; it need not be there."""
-    return (source if source.is_dir() else source.parent) / FOLDER / FILE
+    """Return the file of a source's readings, which need not be there; ValueError if a link leads elsewhere."""
+    file = (source if source.is_dir() else source.parent) / FOLDER / FILE
+    if link := next((path for path in (file.parent, file) if path.is_symlink()), None):
+        raise ValueError(f"{link} is a link, and codes are kept in the folder itself: delete the link")
+    return file
 
 
 def keep(source: Path, given: Sequence[Reading]) -> None:
@@ -125,11 +131,18 @@ def all_readings(source: Path) -> list[Reading]:
     """Return every reading that was ever kept, in the order of keeping; lines that a kill has torn are left out.
 
     Raises:
-        ValueError: A line is no reading.
+        ValueError: A line is no reading, or the file is a link.
     """
     file = readings_file(source)
     lines = read_bytes(file).split(b"\n") if file.is_file() else ()
-    return [msgspec.json.decode(line, type=Reading) for line in lines if is_json(line)]
+    return [_reading(file, number, line) for number, line in enumerate(lines, 1) if is_json(line)]
+
+
+def _reading(file: Path, number: int, line: bytes) -> Reading:
+    try:
+        return msgspec.json.decode(line, type=Reading)
+    except msgspec.ValidationError as error:
+        raise ValueError(f"{file}: line {number} is no reading ({error}): correct or delete it") from None
 
 
 def counting(source: Path) -> list[Reading]:
@@ -176,8 +189,13 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
     if first.suffix not in (".csv", ".xlsx"):
         raise ValueError(f"{first}: a sheet is a .csv or an .xlsx file")
     parts = first.parent.glob(f"{first.stem}-part[0-9]*{first.suffix}")
-    there = [path for path in (first, *sorted(parts)) if path.exists()]
-    read = {unit: (codes, path) for path in there for unit, codes in read_sheet(path, book)}
+    # A link to a file elsewhere in the source's folder is somebody else's; one that the user names is not.
+    there = [path for path in (first, *sorted(parts)) if path.exists() and (sheet or not path.is_symlink())]
+    read: dict[str, tuple[dict[str, int], Path]] = {}
+    for path in there:
+        for unit, codes in read_sheet(path, book):
+            if codes != read.setdefault(unit, (codes, path))[0]:
+                raise ValueError(f"{path}: row {unit!r:.40} has other codes where it comes first: delete one of them")
     if strange := read.keys() - {unit.id for unit in found.values()}:
         raise ValueError(f"{read[min(strange)][1]}: row {min(strange)!r:.40} is none of {source}: leave ids as written")
     listed = {place: read[unit.id][0] for place, unit in found.items() if unit.id in read}
@@ -214,17 +232,37 @@ def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]
     if path.suffix == ".csv":
         sheet = spreadsheet.read_sheet(path)
     else:
-        sheet = pd.read_excel(path, dtype=str, keep_default_na=False).map(str.strip)
-        sheet.index += 2  # as rows are numbered there
+        sheet = _read_xlsx(path)
+    columns = [*map(str, sheet.columns)]
     for name in ("id", *book.codes):
-        if name not in sheet:
-            raise ValueError(f"{path}: the column {name} is missing: {suggest(name, map(str, sheet.columns))}")
-    for row, cells in zip(sheet.index, sheet.to_dict("records"), strict=True):
+        if columns.count(name) != 1:
+            fault = "there twice: delete one" if name in columns else f"missing: {suggest(name, columns)}"
+            raise ValueError(f"{path}: the column {name} is {fault}")
+    for row, cells in zip(sheet.index, sheet[["id", *book.codes]].to_dict("records"), strict=True):
         marks = {name: str(cells[name]) for name in book.codes}
         try:
             yield cells["id"], book.read(marks) if any(marks.values()) else {}
         except ValueError as error:
             raise ValueError(f"{path}: row {row}: {error}") from None
+
+
+def _read_xlsx(path: Path) -> pd.DataFrame:
+    """Read the first sheet of a workbook as texts, its rows by their numbers; empty rows are left out, as one cell far
+    outside would make millions of them."""
+    from openpyxl import load_workbook
+
+    try:
+        rows = (
+            load_workbook(path, read_only=True, data_only=True)
+            .worksheets[0]
+            .iter_rows(max_col=_MAX_COLUMNS, values_only=True)
+        )
+        found = {number: cells for number, cells in enumerate(rows, 1) if any(cell is not None for cell in cells)}
+    except (BadZipFile, LookupError, ValueError, TypeError, SyntaxError) as error:
+        raise ValueError(f"{path}: cannot be read as a workbook: {error}") from None
+    texts = [["" if cell is None else str(cell).strip() for cell in cells] for cells in found.values()]
+    head, *body = texts or [[]]
+    return pd.DataFrame(body, [*found][1:], head)
 
 
 # Codes as a table.

@@ -171,7 +171,7 @@ def _parse_yaml(path: Path) -> tuple[str, Any]:
         if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
             raise yaml.YAMLError("aliases are refused")
         root = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError) as error:
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())[:200]}") from None
     keys = root if isinstance(root, dict) else {}
     return "domain" if "issues" in keys else "profile" if "type" in keys else "", root
@@ -237,6 +237,8 @@ def _scenario(
     folder: Path, program: str, issues: Issues, sides: Sequence[Profile], said: list[str]
 ) -> tuple[str, list[str]]:
     one, two = (side.discount for side in sides)
+    if wrong := [each for each in (one, two) if not 0 <= each <= 1]:
+        raise ValueError(f"{folder}: a discount of {float(wrong[0]):g} cannot be converted, only one from 0 to 1")
     if one != two:
         raise ValueError(
             f"{folder}: two discounts, {float(one):g} and {float(two):g}, cannot be converted: an agenda has one"
@@ -281,7 +283,8 @@ def _toml(scenario: Mapping[str, Any]) -> str:
 
 
 def _pairs(table: Mapping[str, Any]) -> str:
-    return "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in table.items())
+    written = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in table.items())
+    return written.replace("\x7f", "\\u007f")  # which JSON writes as it is, and TOML does not
 
 
 def domain_files(scenario: str, program: str) -> dict[str, str]:

@@ -115,6 +115,10 @@ def read_map(path: Path) -> ImportMap:
     return plan
 
 
+MAX_COLUMNS = 10_000
+"""Columns of a spreadsheet; no program makes a file of more in a reasonable time."""
+
+
 def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     """Read a spreadsheet: every cell as the text that it holds, rows by their numbers.
 
@@ -127,6 +131,8 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     mark = delimiter or max(",;\t|", key=text.partition("\n")[0].count)
     # Rows may have more cells than the header: they are named later, and stop no other row.
     widest = max(line.count(mark) for line in text.split("\n")) + 1
+    if not text.strip() or widest > MAX_COLUMNS:
+        raise ValueError(f"{path}: {'has no rows' if widest <= MAX_COLUMNS else f'has a row of {widest:,} cells'}")
     options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}
     try:
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)

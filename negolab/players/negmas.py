@@ -154,6 +154,11 @@ def ask(who: str, seconds: float, **question: Any) -> tuple[Answer, dict[str, st
         return answer, _child.versions
 
 
+def is_running() -> bool:
+    """Return True if this process plays with NegMAS already."""
+    return _child is not None and _child.serves(os.environ.get(NEGMAS, ""))
+
+
 _numbers = count()
 _gone: deque[int] = deque()
 """Numbers of players that are gone; an agent of theirs is kept until the next question."""

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from importlib import import_module
 from itertools import combinations, combinations_with_replacement, product
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -99,17 +100,19 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
             if not levels or not all(isinstance(level, dict) for level in levels.values()):
                 raise ValueError(f"conditions: {name}: its values are tables: write NAME = {{...}}")
         entrants = self.entrants()
-        for name in ("player", "opponent", "game", "match", "draw", "seat"):
-            if name in self.conditions:
-                raise ValueError(f"conditions: {name} is a column of every table: choose another name")
+        if self.conditions:
+            import_module("negolab.analysis.standings").check_conditions(self.conditions)
         if self.conditions and not any(entrant.levels for entrant in entrants):
             raise ValueError(f"conditions: no player is a model, {MODEL_PREFIX}MODEL: remove them")
         listed = isinstance(self.design.opponents, tuple)
         if self.design.seats != "both" and not listed:
             raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...], whom the others meet")
         named = [] if isinstance(self.design.opponents, str) else [*self.design.opponents]
-        for given in self.games.values():
-            named += given.get("players", ()) if isinstance(given, dict) else ()
+        for label, given in self.games.items():
+            only = given.get("players", []) if isinstance(given, dict) else []
+            if not isinstance(only, list | tuple):
+                raise ValueError(f'games: {label}: players is a list of labels, ["a", "b"], not {only!r:.40}')
+            named += only
         known = {name for entrant in entrants for name in (entrant.label, entrant.base)}
         if unknown := next((name for name in named if name not in known), None):
             raise ValueError(f"no player is called {unknown!r}: {suggest(unknown, sorted(known))}")
@@ -218,7 +221,7 @@ def _load_game(name: str, given: Any, folder: Path) -> tuple[AnyGame, list[str] 
     game = params.pop("game")
     try:
         return catalog.load(user_code.beside(game, folder) if isinstance(game, str) else game, **params), only
-    except ValueError as error:
+    except (ValueError, TypeError) as error:
         raise ValueError(f"games: {name}: {error}") from error
 
 
@@ -228,14 +231,15 @@ def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:
     if isinstance(player, str) and player.startswith(MODEL_PREFIX):
         settings = {**parse_model_name(player), **settings}
         player = f"{MODEL_PREFIX}{settings.pop('model')}"
-        if "persona" in settings:
-            settings["persona"] = str(folder / Path(settings["persona"]).expanduser())
+        if isinstance(persona := settings.get("persona"), str):
+            settings["persona"] = str(folder / Path(persona).expanduser())
     elif isinstance(player, str):
         # A text with all settings, by which another process finds the same player.
         if (reference := parse_reference(player)) is not None:
             player = str(reference.beside(folder))
         for key, value in settings.items():
-            player += f"{',' if ':' in player else ':'}{key}={value if isinstance(value, str) else json.dumps(value)}"
+            text = value if isinstance(value, str) else json.dumps(value, default=str)
+            player += f"{',' if ':' in player else ':'}{key}={text}"
         settings = {}
     found = resolve(player, game, **settings)
     called = "" if found.is_model or found.name == entrant.label else found.name

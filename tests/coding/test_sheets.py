@@ -122,6 +122,7 @@ def test_formulas_in_what_was_said_are_text_and_ids_survive(tmp_path: Path) -> N
     [
         ("tone", "9", "row 2: tone: '9' is no value: write a whole number from 1 to 5"),
         ("threat", "maybe", "row 2: threat: 'maybe' is no value: write 1 for yes or 0 for no"),
+        ("tone", "--1", "row 2: tone: '--1' is no value: write a whole number from 1 to 5"),
         ("id", "u0", "row 'u0' is none of"),
     ],
 )
@@ -175,6 +176,71 @@ def test_two_coders_at_once_and_a_kill_lose_nothing(run: Path) -> None:
     keep(run, [Reading(book="b", coder="ben", place=Place("m", turn=0), codes={})])
     found = latest(run, "b")
     assert len(found["anna"]) == 200 and len(found["ben"]) == 199, "a torn line loses itself alone, and undo is kept"
+
+
+@pytest.mark.parametrize(
+    ("reading", "said"),
+    [
+        ("[1, 2]", "line 2 is no reading (Expected `object`, got `array`)"),
+        ('{"book": "b", "coder": "c", "place": ["m"], "codes": {"a": 1%s}}' % ("0" * 400), "line 2 is no reading"),
+        ('{"book": "b", "coder": "c", "place": ["m"], "codes": {"a": 1}, "at": 1e300}', "line 2 is no reading"),
+    ],
+)
+def test_a_damaged_reading_is_named_with_its_line(run: Path, reading: str, said: str) -> None:
+    keep(run, [Reading(book="tone", coder="anna", place=Place("treatment-0", turn=0, seat="A"), codes={"tone": 2})])
+    with coding.readings_file(run).open("a") as file:
+        file.write(reading)
+    file_lines = coding.readings_file(run).read_text().split("\n")
+    said = said.replace("line 2", f"line {len(file_lines)}")
+    with pytest.raises(ValueError, match=re.escape(f"{coding.readings_file(run)}: {said}")):
+        all_readings(run)
+
+
+def test_codes_are_neither_read_nor_written_through_links(run: Path, tmp_path: Path) -> None:
+    name, book = read_codebook(tmp_path / "tone.toml")
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (run / "codes").symlink_to(outside)
+    with pytest.raises(ValueError, match="codes is a link"):
+        exchange(run, name, book, "anna")
+    assert not [*outside.iterdir()]
+    (run / "codes").unlink()
+    (run / "codes").mkdir()
+    (outside / "own.csv").write_text("id,threat,tone\n912345678,1,2\n")
+    (run / "codes" / "tone-anna.csv").symlink_to(outside / "own.csv")
+    assert "9 rows" in exchange(run, name, book, "anna")[-1], "the link is replaced by the sheet"
+    assert (outside / "own.csv").read_text().endswith("912345678,1,2\n")
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_unit_or_a_column_that_stands_twice_in_a_sheet_is_named(run: Path, ending: str) -> None:
+    name, book = read_codebook(run.parent / "tone.toml")
+    sheet = run.parent / f"anna.{ending}"
+    exchange(run, name, book, "anna", sheet)
+    frame = fill(sheet, threat="1", tone="2")
+    twice = pd.concat([frame, frame.iloc[:1].assign(tone="3")])
+    columns = frame.rename(columns={"before": "tone"})
+    for changed, said in ((twice, "has other codes where it comes first"), (columns, "tone is there twice")):
+        changed.to_excel(sheet, index=False) if ending == "xlsx" else changed.to_csv(sheet, index=False)
+        with pytest.raises(ValueError, match=said):
+            exchange(run, name, book, "anna", sheet)
+    assert not all_readings(run)
+
+
+def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(run: Path) -> None:
+    from openpyxl import load_workbook
+
+    name, book = read_codebook(run.parent / "tone.toml")
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, name, book, "anna", sheet)
+    fill(sheet, threat="1", tone="2")
+    workbook = load_workbook(sheet)
+    workbook.worksheets[0]["XFD100000"] = "x"
+    workbook.save(sheet)
+    assert "9 of 9 are coded" in exchange(run, name, book, "anna", sheet)[0]
+    sheet.write_bytes(b"no workbook")
+    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook"):
+        exchange(run, name, book, "anna", sheet)
 
 
 def test_codes_are_exported_by_match_turn_and_seat_and_records_are_read_as_before(run: Path) -> None:

@@ -156,12 +156,20 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
         (BOMB + PROFILE, PROFILE, "domain.xml: cannot be read as XML: a document type is refused"),
         (DOMAIN + " " * MAX_BYTES, PROFILE, "domain.xml: more than 4 MB"),
         (DOMAIN[:-5], PROFILE, "domain.xml: cannot be read as XML"),
+        (DOMAIN, PROFILE.replace('factor value="1.0"', 'factor value="-1"'), "bad: a discount of -1 cannot be"),
         (PROFILE, PROFILE, "no domain with two profiles"),
     ],
 )
 def test_what_cannot_be_carried_from_genius_is_named(tmp_path: Path, domain: str, profile: str, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         read_folder(write(tmp_path / "bad", domain, profile, profile))
+
+
+def test_a_name_with_a_control_character_is_written_so_that_it_can_be_read(tmp_path: Path) -> None:
+    domain, profile = (text.replace('"Brand"', '"Bra&#127;nd"') for text in (DOMAIN, PROFILE))
+    text, _ = read_folder(write(tmp_path / "odd", domain, profile, profile))
+    (tmp_path / "odd.toml").write_text(text)
+    assert nl.load("agenda", preset=str(tmp_path / "odd.toml")).agenda[0].name == "Bra\x7fnd"
 
 
 def test_two_discounts_are_named(tmp_path: Path) -> None:
@@ -181,6 +189,7 @@ def test_two_discounts_are_named(tmp_path: Path) -> None:
         (YAML_DOMAIN + "x: !!python/object/apply:os.system [ls]\n", YAML_PROFILE, "cannot be read as YAML"),
         (YAML_DOMAIN + "x: &a [1]\ny: *a\n", YAML_PROFILE, "cannot be read as YAML: aliases are refused"),
         (YAML_DOMAIN + "x: " + "[" * 5000, YAML_PROFILE, "cannot be read as YAML"),
+        (YAML_DOMAIN + "x: 9999-99-99\n", YAML_PROFILE, "domain.yml: cannot be read as YAML: month must be"),
     ],
 )
 def test_what_cannot_be_carried_from_negmas_is_named(tmp_path: Path, domain: str, profile: str, said: str) -> None:

@@ -123,6 +123,9 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=said):
             import_sheet(*write(tmp_path, "match,party,action,price\n", plan), "bargaining")
+    for sheet, said in (("", "has no rows"), ("," * 20_000, "has a row of 20,001 cells")):
+        with pytest.raises(ValueError, match=said):
+            import_sheet(*write(tmp_path, sheet), "bargaining")
     with pytest.raises(ValueError, match="imported as agenda, bargaining, split, not as 'trading'"):
         import_sheet(*write(tmp_path, ""), "trading")
     file, map_ = write(tmp_path, "")

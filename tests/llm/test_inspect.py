@@ -202,6 +202,18 @@ def test_mistakes_are_named(params: dict[str, Any], said: str) -> None:
         negotiation("bargaining", **params)
 
 
+@pytest.mark.parametrize(("name", "text"), [("junk.eval", "hello"), ("empty.eval", ""), ("other.json", "{}")])
+def test_a_file_that_is_no_log_is_named_in_one_line(tmp_path: Path, name: str, text: str) -> None:
+    log = tmp_path / name
+    log.write_text(text)
+    with pytest.raises(ValueError, match=f"{name}: cannot be read as a log of inspect") as raised:
+        list(read_records(str(log)))
+    assert "\n" not in str(raised.value)
+    os.mkfifo(log.with_suffix(".pipe"))
+    with pytest.raises(ValueError, match="is no file"):
+        list(read_records(str(log.with_suffix(".pipe"))))
+
+
 def test_inspect_finds_the_tasks_by_their_entry_point(tmp_path: Path) -> None:
     """An installation as `pip install -e` leaves it, and a model that is imitated on this machine."""
     entry = re.search(r"\[project\.entry-points\.inspect_ai\]\n(\w+) = \"(.*)\"", (ROOT / "pyproject.toml").read_text())

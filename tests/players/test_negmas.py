@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 import pytest
+from negolab_widgets.replay.branching import Branching
 
 import negolab as nl
 from negolab import catalog
@@ -249,6 +250,18 @@ def test_a_person_s_match_resumes(imitated: Path) -> None:
         again = MatchSession.resumed(kept, {other(seat): make_player(STEADY, CAMPING, 2, other(seat))})
         again.advance()
         assert again.match.events == live.match.events
+
+
+def test_a_look_at_a_record_starts_nothing(imitated: Path) -> None:
+    record = play(CAMPING, STEADY, "linear").record()
+    end()
+    started = processes(imitated)
+    branching = Branching(lambda parent, branch: "")
+    branching.set_start(record, 1)
+    assert STEADY not in branching._seats["A"].options and processes(imitated) == started
+    play(CAMPING, STEADY, "linear")
+    branching.set_start(play(CAMPING, STEADY, "linear").record(), 1)
+    assert STEADY in branching._seats["A"].options, "this process plays with NegMAS already"
 
 
 def test_a_batch_notes_versions_resumes_and_its_processes_end(tmp_path: Path, imitated: Path) -> None:

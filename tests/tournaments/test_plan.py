@@ -94,8 +94,11 @@ def test_a_game_may_name_who_plays_it(tmp_path: Path) -> None:
         ("polite.md", "polit.md", "mini.polite cannot play it: persona .*polit.md: no such file"),
         ('"casino"', '"casno"', "games: camp: unknown preset 'casno' of agenda: did you mean casino?"),
         ("[games]", '[games]\ntrade = "trading"', "trade: firm cannot play it: .*players = "),
+        ('"polite.md"', "5", "mini.polite cannot play it: parameter persona of a model player must be"),
+        ("[games]", '[games]\nodd = { game = "bargaining", players = 5 }', "games: odd: players is a list of labels"),
         ("plain = {}", "plain = 3", "plan.toml: conditions: prompt: its values are tables"),
-        ("conditions.prompt", "conditions.seat", "plan.toml: conditions: seat is a column of every table"),
+        ("conditions.prompt", "conditions.seat", "plan.toml: conditions: seat is a column of a table"),
+        ("conditions.prompt", "conditions.payoff", "plan.toml: conditions: payoff is a column of a table"),
         ("camp =", "fair = 3 #", "games: fair: a game is a name, a module or a Game, not 3"),
     ],
 )

@@ -303,6 +303,49 @@ def test_show_refuses_what_is_neither_a_tournament_nor_a_sweep(tmp_path: Path) -
     assert "run " in helped and "show " in helped and "--players" in negolab("tournament", "run", "--help").stdout
 
 
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"games": {"price": "../whole/price"}}, "the game 'price' is in '../whole/price', which names no folder"),
+        ({"games": {"price": "/tmp"}}, "which names no folder in it"),
+        ({"games": ["price"]}, "games"),
+        ({"entrants": None}, "entrants"),
+        ({"conditions": {"tone": {"linear": [1]}}}, "conditions"),
+        ({"conditions": {"payoff": {"linear": "x"}}}, "conditions: payoff is a column of a table"),
+    ],
+)
+def test_a_manifest_of_somebody_else_leads_nowhere_and_is_refused_in_one_line(
+    whole: Path, tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    manifest.write(tmp_path, manifest.read(whole) | changed)
+    for link in ("price", "camp"):
+        (tmp_path / link).symlink_to(whole / link)
+    with pytest.raises(ValueError, match=said) as raised:
+        Standings(tmp_path)
+    assert "\n" not in str(raised.value)
+    with pytest.raises(ValueError, match=r"names no folder|manifest of a tournament|no records"):
+        Report(tmp_path)
+
+
+def test_a_link_of_a_tournament_to_another_folder_is_not_followed(whole: Path, tmp_path: Path) -> None:
+    manifest.write(tmp_path, manifest.read(whole))
+    shutil.copytree(whole / "camp", tmp_path / "camp")
+    (tmp_path / "price").symlink_to(whole / "price")
+    assert set(Standings(tmp_path).games) == set(Report(tmp_path).frame["game"].replace({"agenda": "camp"})) == {"camp"}
+
+
+def test_the_manifest_of_a_pairing_that_is_damaged_or_gone_is_named(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, tmp_path / "copy")
+    file = next((tmp_path / "copy" / "price").glob("*/manifest.json"))
+    kept = manifest.read(file.parent)
+    manifest.write(file.parent, kept | {"plan": {**kept["plan"], "n": "x"}})
+    with pytest.raises(ValueError, match=f"{file} is not the manifest of a pairing"):
+        Standings(tmp_path / "copy").pairings()
+    file.unlink()
+    with pytest.raises(ValueError, match="have matches of price, but no manifest"):
+        Standings(tmp_path / "copy").examples()
+
+
 def test_a_report_says_the_differences_that_its_table_shows(tmp_path: Path) -> None:
     plan = TournamentPlan(
         players={name: name for name in ("linear", "boulware", "conceder")},

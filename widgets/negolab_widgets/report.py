@@ -83,8 +83,8 @@ def read_run(path: Path) -> RunMatches:
     """
     fields = manifest.read(path) if path.is_dir() else {}
     if "notebook" not in fields:
-        folders = [path / name for name in fields["games"].values()] if is_tournament(fields) else [path]
-        frame = to_frame(unify(read_matches(folder) for folder in folders if folder.exists()))
+        folders = manifest.game_folders(path, fields).values() if is_tournament(fields) else [path]
+        frame = to_frame(unify(map(read_matches, folders)))
         if frame.empty:
             raise ValueError(f"{path} has no records: name the folder of a run or sweep")
         return RunMatches(SweepFrame(frame.assign(cell=frame["deal"])), fields, {}, {}, "", pd.DataFrame())

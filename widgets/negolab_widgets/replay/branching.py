@@ -10,6 +10,7 @@ from negolab.catalog import AnyGame
 from negolab.events import Ended, Event
 from negolab.game import SEATS, Seat
 from negolab.match import Match
+from negolab.players import negmas
 from negolab.players.lookup import compatible_players
 from negolab.protocols import MODEL_PREFIX as MODEL_PLAYER
 from negolab.record import PERSON, Record
@@ -172,9 +173,12 @@ class Branching:
 def _can_continue(name: str | None, game: AnyGame, seat: Seat) -> bool:
     """Check that a name of a record's header is a player of this seat whose code this process has already.
 
-    A model is none: its name holds a file, an address and a key of whoever wrote the record.
+    A model is none: its name holds a file, an address and a key of whoever wrote the record. For a look at a record,
+    no NegMAS is started.
     """
     if name is None or name.startswith(MODEL_PLAYER):
+        return False
+    if name.partition(":")[0] in negmas.PLAYERS and not negmas.is_running():
         return False
     try:
         make_player(name, game, 0, seat, load=False)
