@@ -595,7 +595,7 @@ def test_templates_and_themes_cannot_be_chosen(prices: Site) -> None:
     names = ("voila-template=lab", "voila-theme=dark", "template=lab", "theme=dark")
 
     async def attack(visitor: Visitor) -> None:
-        while "<title>Please wait" in (page := await visitor.ask("?" + "&".join(names))).text:
+        while "<title>One moment, please" in (page := await visitor.ask("?" + "&".join(names))).text:
             await asyncio.sleep(0.5)
         assert "nl-lost" in page.text and 'data-jp-theme-light="false"' not in page.text
 

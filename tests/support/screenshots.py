@@ -87,7 +87,7 @@ def show_lobby(page: Any, scheme: str) -> None:
         pictures(page, f"lobby-{game}-{scheme}")
     fill_seed(Mouse(page), "twelve")
     page.get_by_role("button", name="Start the match").click()
-    page.get_by_text("The seed is a whole number").wait_for()
+    page.get_by_text("The seed must be a whole number").wait_for()
     pictures(page, f"lobby-error-{scheme}")
 
 

@@ -526,7 +526,7 @@ UNUSABLE_ANSWERS = [
     Case("gemini/safety", UNUSABLE, r"filter|SAFETY", message=NO_WORDS, finish="SAFETY"),
     Case("gemini/null", UNUSABLE, r"empty|no text|no words", message=NO_WORDS),
     Case("xai/empty", UNUSABLE, r"empty|no text|no words", message={"content": "", "reasoning_content": THOUGHT}),
-    Case("openai/always-cut", UNUSABLE, r"cut at the limit of tokens", message={"content": ""}, finish="length"),
+    Case("openai/always-cut", UNUSABLE, r"cut at the token limit", message={"content": ""}, finish="length"),
     Case("gateway/unknown-reason", UNUSABLE, r"unknown reason", message={"content": "60"}, finish="because"),
     Case("vllm/tool-call", UNUSABLE, r"tools", message={"content": None, "tool_calls": [
         {"id": "1", "type": "function", "function": {"name": "offer", "arguments": "{}"}}]}, finish="tool_calls"),
