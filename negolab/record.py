@@ -10,7 +10,7 @@ from functools import cached_property, lru_cache, wraps
 from typing import Any, TypeVar
 
 import msgspec
-from typing_extensions import override
+from typing_extensions import TypedDict, override
 
 from negolab import catalog
 from negolab.catalog import AnyGame
@@ -27,6 +27,24 @@ PERSON = "person"
 """Name that a record gives to a person's seat."""
 _Of = TypeVar("_Of")
 _Found = TypeVar("_Found")
+
+
+class ModelNote(TypedDict, total=False):
+    """How the model of a seat was set, as `LLMPlayer.notes` writes it."""
+
+    label: str
+    persona: dict[str, str]
+    parameters: dict[str, Any]
+
+
+class KnownNotes(TypedDict, total=False):
+    """The types of the notes that tables, reports and views read; any others hold what their importer likes."""
+
+    models: dict[Seat, ModelNote]
+    deterministic: list[Seat]
+    stopped: str | None
+    strategies: list[tuple[int, list[str]]]
+    official: dict[str, Any]
 
 
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -164,7 +182,6 @@ def encode_event(event: Event) -> bytes:
     return _encoder.encode(event)
 
 
-_decoder = msgspec.json.Decoder(Record)
 _SHORT = 200
 """Bytes of an event up to which equal ones are decoded once: a step, a price, but not the answer of a model."""
 
@@ -190,7 +207,15 @@ _event = lru_cache(maxsize=10_000)(_event_decoder.decode)
 _start = lru_cache(maxsize=1_000)(_event_decoder.decode)
 _params = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[str, Any]).decode)
 decode_players = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[Seat, str]).decode)
-_notes = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[str, Any]).decode)
+_known_notes = msgspec.json.Decoder(KnownNotes)
+_any_notes: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
+
+
+@lru_cache(maxsize=256)
+def _notes(line: bytes) -> dict[str, Any]:
+    """Decode notes, all of them: `KnownNotes` keeps only those that it names."""
+    _known_notes.decode(line)
+    return _any_notes.decode(line)
 
 
 def _decode_shared(line: bytes | str) -> Record:
@@ -222,8 +247,8 @@ def parse_record(line: bytes | str) -> Record:
     """
     try:
         record = _decode_shared(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        record = _decode_whole(line)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise ValueError(f"not a record: {_locate(error, line)}") from None
     if record.header.schema < 1:
         raise ValueError(f"record {record.id} has schema {record.header.schema}")
     if record.header.schema > SCHEMA:
@@ -236,12 +261,21 @@ def parse_record(line: bytes | str) -> Record:
     return record
 
 
-def _decode_whole(line: bytes | str) -> Record:
-    """Decode a line in one piece: the error then names the field by its path in the line."""
+class _TypedHeader(Header, frozen=True, kw_only=True):
+    notes: KnownNotes = {}  # type: ignore[assignment]
+
+
+class _TypedRecord(Record, frozen=True):
+    header: _TypedHeader
+
+
+def _locate(error: Exception, line: bytes | str) -> Exception:
+    """Return the error of decoding a line in one piece, which names the field by its path in the line."""
     try:
-        return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"not a record: {error}") from None
+        msgspec.json.decode(line, type=_TypedRecord)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as located:
+        return located
+    return error
 
 
 @kept_for_last

@@ -72,6 +72,13 @@ def game_folders(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Path]:
     return {game: path for game, path in found.items() if path.is_dir() and not path.is_symlink()}
 
 
+def planned_matches(folder: Path) -> int:
+    """Return how many matches the run in a folder planned; 0 where its manifest does not say."""
+    about = read(folder)
+    found = about.get("matches") if "entrants" in about else about.get("plan", {}).get("n")
+    return found if isinstance(found, int) else 0
+
+
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Describe what makes `new` a different run from `old`, with both values: parts of the plan except the number of
     games, or facts about a player such as the text of its prompt."""

@@ -107,14 +107,16 @@ def blocked_rows(
         else:
             found = found[found["opponent"].isin(list(opponents))]
     found = pd.concat([drop_copies(found[found[side] == name], by) for name in (one, two)])
+    if not all(len(found[found[side] == name]) for name in (one, two)):
+        raise NotSharedError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
     if "seat" in found:
         found = found[found["seat"].isin(_shared(found, side, one, two, ["seat"]))]
+        if found.empty:
+            raise NotSharedError(f"{one} and {two} never took the same seat: play each match from both seats (--swap)")
     for names in ([name] for name in (*by, *present(found, "opponent"))):
         _check_balance(found, side, one, two, names)
     _check_balance(found, side, one, two, [*by, *present(found, "opponent")])
     blocks = [*by, *present(found, "opponent", "seat")]
-    if not all(len(found[found[side] == name]) for name in (one, two)):
-        raise NotSharedError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
     return found, blocks
 
 

@@ -12,6 +12,7 @@ import typer
 from tqdm import tqdm
 
 from negolab import catalog
+from negolab._internal import manifest
 from negolab._internal.files import atomic_write, private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
@@ -173,6 +174,8 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
         raise ValueError(f"cells that ran with values other than the plan's: {'; '.join(others[:3])}{more}")
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {counted(n, 'record')}")
+    if (planned := manifest.planned_matches(run)) > n:
+        print(f"negolab: {planned - n:,} of {planned:,} planned matches are not here", file=sys.stderr)
     replay_to = "it replays to its" if n == 1 else "all replay to their"
     print(play.escape_line(f"{counted(n, 'record')}, {replay_to} stored events and outcome" if n else source.why_empty))
 

@@ -16,6 +16,7 @@ under the same name and with the same lines, as its hash proves, and says so.
 from __future__ import annotations
 
 import csv
+import glob
 import hashlib
 import io
 from collections import defaultdict
@@ -30,7 +31,8 @@ from negolab._internal.files import atomic_write, private_files, read_text
 from negolab.formatting import FORMULA_STARTS
 from negolab.studies.authentication import hash_panel_id
 from negolab.studies.database import BonusFile, Database, Participant
-from negolab.studies.earnings import computed_earnings, study_earnings
+from negolab.studies.database.payments import EARNINGS
+from negolab.studies.earnings import computed_earnings
 from negolab.studies.endings import ENDINGS
 from negolab.studies.payment import Currency, Earnings
 from negolab.studies.study_config import Study
@@ -93,6 +95,11 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         _check_columns(file, reader.fieldnames or (), form)
         for row in reader:
+            if None in row or None in row.values():
+                raise ValueError(
+                    f"{file}: line {reader.line_num}: has more or fewer cells than the first line: put text with "
+                    f"{delimiter!r} in quotes, or remove the line"
+                )
             id = (row[form.id_column] or "").strip(" \t\xa0")
             status = (row[form.status_column] or "").strip() if form.status_column else ""
             if not id:
@@ -131,6 +138,8 @@ def _check_columns(file: Path, names: Sequence[str], form: PanelFormat) -> None:
         if column and column not in names:
             listed = ", ".join(names[:8]) or "none"
             raise ValueError(f"{file}: has no column {column!r}: name it with {option}; the columns are {listed}")
+        if column and names.count(column) > 1:
+            raise ValueError(f"{file}: has {names.count(column)} columns {column!r}: remove all but one")
 
 
 class Settlement(msgspec.Struct):
@@ -196,6 +205,7 @@ def settle(
         settlement.said += _missing(database, study, known, earned, panel)
         if settlement.amounts:
             if out is None or out.absolute() in resumed:
+                _check_own(beside, {file.sha256 for file in files})
                 out = _free_name(beside, {file.path for file in files})
             settlement.path = _write_new(database, study, out, settlement, known, form, panel)
     return settlement
@@ -241,18 +251,24 @@ def _earned(
     database: Database, study: Study, recompute: bool, settlement: Settlement, known: Mapping[str, Participant]
 ) -> dict[str, Earnings]:
     """Return the earnings by the participant's id; those that are not what the file says now are named."""
-    shown = study_earnings(database, study)
+    shown = database.kept_notes(study.name, EARNINGS, Earnings)
     now = computed_earnings(
         study, database.participants(study.name), database.matches(study.name), database.ends(study.name)
     )
+    others = {kept.currency.code for kept in shown.values() if kept.currency != settlement.currency}
+    if others and not recompute:
+        raise ValueError(
+            f"participants were shown amounts in {' and '.join(sorted(others))}, and the study file says "
+            f"{settlement.currency.code}: restore it, or pay what the file says with --recompute"
+        )
     paid = "paid is what the file says" if recompute else "paid is what they were shown; --recompute pays the other"
     for id, person in known.items():
         one, other = shown.get(person.id), now.get(person.id)
-        if one is not None and other is not None and one.total != other.total:
+        if one and other and (one.total, one.currency) != (other.total, other.currency):
             settlement.said.append(
                 f"{id}: was shown {one.text(one.total)}, by the file now {other.text(other.total)}: {paid}"
             )
-    return now if recompute else shown
+    return now if recompute else now | shown
 
 
 def _give_back(
@@ -310,6 +326,17 @@ def _missing(
         if person.id in earned and earned[person.id].total and person.id not in here and not person.is_test:
             why = f"is not in {panel.name}" if person.external else "came by a link without a panel's id"
             yield f"participant {person.number}: earned {earned[person.id].text(earned[person.id].total)}, but {why}"
+
+
+def _check_own(beside: Path, written: Collection[str]) -> None:
+    """Raise `ValueError` for a file of payments beside the study file that this database did not write, as when it was
+    restored from a copy: whom it pays would be paid again."""
+    for path in sorted(beside.parent.glob(f"{glob.escape(beside.stem)}-bonus-*.csv")):
+        if hashlib.sha256(path.read_bytes()).hexdigest() not in written:
+            raise ValueError(
+                f"{path}: this database did not write it: it is an older copy or another one, and would pay the same "
+                "people again; restore the newest database, or name a new file with --out"
+            )
 
 
 def _free_name(beside: Path, taken: Collection[str]) -> Path:

@@ -75,8 +75,13 @@ def is_sweep(path: Path) -> bool:
 
 
 def subfolders(parent: Path) -> Iterator[Path]:
-    """Iterate over the folders in a folder, which may be missing, by name."""
-    return (path for path in sorted(parent.iterdir()) if path.is_dir()) if parent.is_dir() else iter(())
+    """Iterate over the folders in a folder, which may be missing, by name; `ValueError` for a link, which may lead to
+    somebody else's records."""
+    for path in (parent, *sorted(parent.iterdir())) if parent.is_dir() else ():
+        if path.is_symlink():
+            raise ValueError(f"{path} is a link, and cells are kept in the folder itself: delete the link")
+        if path.is_dir() and path is not parent:
+            yield path
 
 
 def read_done(sweep: Path, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:

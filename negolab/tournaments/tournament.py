@@ -151,7 +151,8 @@ def open_tournament(
         parts = make_parts(plan, folder, out)
     except ValueError as error:
         raise ValueError(f"{where}{error}") from None
-    return Tournament(plan, open_matchups(parts, out, models, options, plan.about()))
+    about = {**plan.about(), "matches": sum(part.plan.n for part in parts)}
+    return Tournament(plan, open_matchups(parts, out, models, options, about))
 
 
 def _name_of(game: Any) -> str:

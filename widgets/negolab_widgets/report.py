@@ -228,6 +228,8 @@ class Report:
             return f"No match is finished yet ({self.run.states})."
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
         said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} draws of chance"]
+        missing = manifest.planned_matches(self.path) - len(frame)
+        said += [f"{missing:,} planned ones are not here"] * (missing > 0)
         said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
         said += [f"{copies:,} copies, which add no information (same draw, deterministic players)"] * bool(copies)
         said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)
