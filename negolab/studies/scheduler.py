@@ -109,7 +109,6 @@ class Scheduler:
         sessions.endings, sessions.delay = self._endings, self._delay
         sessions.model_failed = self._stop_without_model
         participants = database.participants(study.name)
-        _check_treatments(study, participants)
         for participant in participants:
             if participant.status not in ENDINGS:
                 journeys.check(participant)
@@ -425,15 +424,3 @@ class Scheduler:
 def _blame(stored: StoredMatch, seats: Collection[Seat | None]) -> dict[str, Ending]:
     """Return the endings, by participant id, of a match that could not go on because of these seats."""
     return {id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None}
-
-
-def _check_treatments(study: Study, participants: list[Participant]) -> None:
-    """Raise `ValueError` if a participant is active in a treatment that the study file no longer has."""
-    treatments = [treatment.name for treatment in study.treatments]
-    for participant in participants:
-        if participant.status in ACTIVE and participant.treatment not in treatments:
-            raise ValueError(
-                f"study {study.name}: participant {participant.number} is at work in treatment "
-                f"{participant.treatment!r}, which its file no longer has: put it back until they have finished, "
-                "or end it for them first"
-            )
