@@ -52,9 +52,6 @@ class PageView:
         page: The page at the host, which takes actions.
     """
 
-    may_leave = True
-    """True if the page offers to leave the study now; those who have finished it cannot."""
-
     def __init__(self, state: Any, page: PageClient) -> None:
         self.state, self.page = state, page
         self.notice = w.HTML(warning(""))
@@ -120,8 +117,6 @@ def reading_panel(text: str) -> w.VBox:
 class ConsentView(PageView):
     """The text to agree to; who does not take part leaves."""
 
-    may_leave = False
-
     @override
     def build(self) -> list[w.Widget]:
         agree = self.button(texts.AGREE, lambda: self.send("consent", agreed=True))
@@ -135,7 +130,6 @@ class QuestionnaireView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        self.may_leave = self.state.may_leave
         required = sum(question.required for question in self.state.questions)
         some = [w.HTML(html.element("p", texts.SOME_REQUIRED))] if 0 < required < len(self.state.questions) else []
         send = self.button(texts.SEND_ANSWERS, self._submit)
@@ -227,7 +221,6 @@ class PlayingView(PageView):
 
     @override
     def update(self, state: Playing) -> None:
-        self.may_leave = state.may_leave
         set_visible(self.notice, False)
         self._table.show_pause(texts.PAUSED if state.paused else "")
         badge = html.element("span", state.label, cls="nl-badge") if state.label else ""
@@ -247,7 +240,6 @@ class ResultsView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        self.may_leave = self.state.may_leave
         text = [reading_panel(self.state.text)] if self.state.text else []
         go_on = self.button(texts.CONTINUE, lambda: self.send("next"))
         results = framed(w.HTML(results_table(self.state.matches)))
@@ -271,8 +263,6 @@ def results_table(matches: Sequence[MatchResult]) -> str:
 
 class ClosedView(PageView):
     """The end, the completion code, the link back to the panel, and the earnings."""
-
-    may_leave = False
 
     @override
     def build(self) -> list[w.Widget]:
@@ -366,7 +356,7 @@ class StudyPage(Page):
             self._leaving.reset()
             _close_widgets(*before)
             self._shield.focus()
-        set_visible(self._leaving, view.may_leave)
+        set_visible(self._leaving, state.may_leave)
 
     def _show_replaced(self) -> None:
         """Remove the view: a newer page has taken over, and only the sentence that says so stays."""
