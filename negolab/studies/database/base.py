@@ -8,7 +8,7 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -157,41 +157,32 @@ class BaseDatabase:
             self.owed = not forget(self._engine)
 
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
-        """Begin a transaction, committed at the end of the block, unless this thread is in one."""
+    def _joined(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
+        """Yield the transaction that this thread is in, or begin one."""
         if self._current.connection is not None:
             yield self._current.connection
             return
         self._check_open()
-        with self._engine.begin() as connection, self._joining(connection):
-            yield connection
+        with begin() as connection:
+            self._current.connection = connection
+            try:
+                yield connection
+            finally:
+                self._current.connection = None
         self._check_open()  # what was committed to a file that is gone is not saved
+
+    def _write(self) -> AbstractContextManager[Connection]:
+        return self._joined(self._engine.begin)
+
+    def _read(self, **options: Any) -> AbstractContextManager[Connection]:
+        return self._joined(self._engine.execution_options(reads=True, **options).connect)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
         """Make all reads of this thread inside the context see one snapshot; nothing can be written there."""
         options = {} if self._engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
-        connection = self._engine.connect().execution_options(reads=True, **options)
-        with connection, self._joining(connection):
+        with self._read(**options):
             yield
-
-    @contextmanager
-    def _joining(self, connection: Connection) -> Iterator[None]:
-        """Let the methods that are called inside the context use a connection."""
-        self._current.connection = connection
-        try:
-            yield
-        finally:
-            self._current.connection = None
-
-    @contextmanager
-    def _read(self) -> Iterator[Connection]:
-        if self._current.connection is not None:
-            yield self._current.connection
-            return
-        self._check_open()
-        with self._engine.execution_options(reads=True).connect() as connection:
-            yield connection
 
     def _rows(self, chosen: sa.Select[Any]) -> Sequence[Any]:
         """Return the rows of one query."""

@@ -182,8 +182,7 @@ class ParticipantTables(BaseDatabase):
             ]
             c.execute(participants.insert(), new)
             ids = [row["id"] for row in new]
-            rows = c.execute(sa.select(participants).where(participants.c.id.in_(ids)).order_by(participants.c.number))
-            return [Participant(**row._mapping) for row in rows]
+            return self._participants(participants.c.id.in_(ids))
 
     def participant(self, id: str) -> Participant:
         """Return the participant with an id; `KeyError` if there is none."""
