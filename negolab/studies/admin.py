@@ -56,13 +56,13 @@ class AdminService(PageService):
     ) -> None:
         super().__init__()
         self._database, self._service, self._models = database, service, models
-        self._sessions = SessionManager(database, store=store, models=models)
+        wake: Callable[[StoredMatch, object], None] = lambda stored, _: self.presence[stored.id].touch()
+        self._sessions = SessionManager(database, wake, store=store, models=models)
         self._leases: dict[str, str] = {}
         self._played = ""
         """Id of the match that the lobby shows: until it is left, also after its end."""
         self._looked = time.monotonic()
         self._guard = TaskGuard(database, None)
-        self._sessions.changed = lambda stored, _: self.presence[stored.id].touch()
         for stored in database.matches(None, running=True):
             self._sessions.resume(stored)
         self._sessions.write_missing()

@@ -40,21 +40,21 @@ class Authenticator:
     """Admits participants to one study and hands out leases.
 
     A lease is "<kernel id>.<random token>". It is stored in the database, so it stays valid over a restart of the
-    host. Set `arrived` to a callback that takes the id of a participant who has opened a page.
+    host.
 
     Args:
         database: The database; the study and its consent text are added to it if they are new.
         study: The study.
+        arrived: Called with the id of a participant who has opened a page.
     """
 
-    def __init__(self, database: Database, study: Study) -> None:
+    def __init__(self, database: Database, study: Study, arrived: Callable[[str], None]) -> None:
         self.study = study
-        self._database = database
+        self._database, self._arrived = database, arrived
         self._stored = database.study(study.name, study.text)
         for consent in study.consents:
             database.keep_consent(study.name, consent)
         self._arrivals: dict[str, asyncio.Future[str]] = {}
-        self.arrived: Callable[[str], None] = lambda id: None
 
     def close(self) -> None:
         """Send those who wait for a lease away: they ask again."""
@@ -93,8 +93,7 @@ class Authenticator:
             AccessDenied: The link is invalid, expired or unknown, or the open link lacks the panel's id.
         """
         participant = self._verify(token) or self._newcomer(query)
-        id, created = participant.id, participant.created
-        return links.make_token(self._stored.secret, self.study.name, id, created=created), id
+        return links.personal_token(self._stored, participant), participant.id
 
     def _verify(self, token: str) -> Participant | None:
         """Return the participant whom a token names; None for the open link."""
@@ -156,7 +155,7 @@ class Authenticator:
         self._database.change(participant.id, note, lease=lease, opened=participant.opened or clock.time())
         if kernel in self._arrivals:
             self._arrivals.pop(kernel).set_result(lease)
-        self.arrived(participant.id)
+        self._arrived(participant.id)
         return participant.lease.split(".")[0] if participant.lease else None
 
     async def arrive(self, kernel: str, seconds: float) -> str | None:

@@ -7,7 +7,7 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -80,7 +80,7 @@ def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
         environment: Environment variables, which hold the keys of models.
     """
     kernels = setup.max_kernels or default_max_kernels()
-    yield _check("study", lambda: check_study(setup.study), "mend the file")
+    yield check_study(setup.study)
     yield check_models(setup, environment)
     yield check_descriptors(kernels)
     yield check_memory(setup.max_kernels)
@@ -90,18 +90,13 @@ def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
         yield check_public_url(setup.public_url, setup.behind_proxy)
 
 
-def _check(about: str, work: Callable[[], str], advice: str) -> Finding:
-    """Return what `work` says, or its error with the advice."""
+def check_study(path: Path) -> Finding:
+    """Check that a study's file is valid."""
     try:
-        return Finding(about, work())
+        study = read_study(path)
     except (ValueError, OSError) as error:
-        return Finding(about, error_sentence(error), advice)
-
-
-def check_study(path: Path) -> str:
-    """Return what a study is; `ValueError` if its file is not valid."""
-    study = read_study(path)
-    return f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}"
+        return Finding("study", error_sentence(error), "mend the file")
+    return Finding("study", f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}")
 
 
 def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:

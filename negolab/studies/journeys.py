@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from negolab.studies.database import Database, Participant, Reached
+from negolab.studies.database import ACTIVE, Database, Participant, Reached
 from negolab.studies.steps import ConsentStep, InstructionsStep, QuestionsStep, StepPage, count_common
 from negolab.studies.study_config import Study
 
@@ -21,7 +21,7 @@ class Journeys:
     """
 
     def __init__(self, database: Database, study: Study) -> None:
-        self._database = database
+        self._database, self._study = database, study.name
         self._pages = {treatment.name: study.pages(treatment) for treatment in study.treatments}
         self._common = count_common(list(self._pages.values()))
         self._last: dict[str, Reached] = {}  # only the host of a study moves its participants
@@ -92,7 +92,13 @@ class Journeys:
         self._last[participant.id] = Reached(position, step, at)
 
     def check(self, participant: Participant) -> None:
-        """Raise `ValueError` if the study file no longer has a participant's step where they reached it."""
+        """Raise `ValueError` if the study file no longer has a participant's treatment, or the step they reached."""
+        if participant.status in ACTIVE and participant.treatment not in self._pages:
+            raise ValueError(
+                f"study {self._study}: participant {participant.number} is at work in treatment "
+                f"{participant.treatment!r}, which its file no longer has: put it back until they have finished, "
+                "or end it for them first"
+            )
         pages, at = self.pages(participant), self._reached(participant)
         if at is None:
             return

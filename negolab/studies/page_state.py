@@ -73,16 +73,13 @@ class SeatHandle(Protocol):
     @property
     def game(self) -> AnyGame:
         """The game without the parameters that are hidden from this seat."""
-        ...
 
     @property
     def fronted(self) -> bool:
         """True if the game provides fixed texts for this seat."""
-        ...
 
     def view(self) -> SeatView:
         """Return the seat's current view."""
-        ...
 
     def submit(self, text: str, turn: int) -> str:
         """Submit a reply.
@@ -97,11 +94,9 @@ class SeatHandle(Protocol):
         Raises:
             NotDelivered: The reply did not reach the match.
         """
-        ...
 
     def watch(self, changed: Callable[[], None]) -> None:
         """Register a callback that is called after every change of the seat's view."""
-        ...
 
 
 # The states of a page.
@@ -123,6 +118,8 @@ class BasePage(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
     """Number of all steps; 0: not known yet."""
     left: float | None = None
     """Seconds until the time for this page is over; None: no limit runs."""
+    may_leave: bool = True
+    """True if the page offers to leave the study now; those who have finished the last match cannot."""
 
     @property
     def place(self) -> str:
@@ -140,8 +137,6 @@ class Questionnaire(BasePage, frozen=True, tag="questionnaire"):
     """Open questions of the study."""
 
     questions: tuple[Question, ...]
-    may_leave: bool
-    """True until the last match: who has finished it cannot leave."""
 
 
 class Quiz(BasePage, frozen=True, tag="quiz"):
@@ -190,8 +185,6 @@ class Results(BasePage, frozen=True, tag="results"):
 
     text: str
     matches: tuple[MatchResult, ...]
-    may_leave: bool
-    """As in `Questionnaire`."""
 
 
 class Waiting(BasePage, frozen=True, tag="waiting"):
@@ -221,8 +214,6 @@ class Playing(BasePage, frozen=True, tag="playing"):
     """Kind of the limit that ends soonest: "reply", "match", or "continue" for continuing after a match."""
     can_continue: bool = False
     """True if a button leads on from the finished match."""
-    may_leave: bool = True
-    """True unless the participant's last match is over."""
     disclosure: str = ""
     """Text on who sits across."""
     paused: bool = False

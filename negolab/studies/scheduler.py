@@ -6,7 +6,6 @@ import logging
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from functools import partial
-from typing import NamedTuple
 
 import sqlalchemy as sa
 
@@ -61,20 +60,11 @@ class TaskGuard:
                     self._database.note("error", "host", study=self._study, detail=detail)
 
 
-class WaitingPlace(NamedTuple):
-    """A participant's place in the queue: when the wait began (`clock.monotonic`), the treatment, and the number of the
-    match, from 0 with practice."""
-
-    since: float
-    treatment: str
-    number: int
-
-
 class Scheduler:
     """Leads participants from page to page, and starts, pairs and ends the matches of one study.
 
-    `waiting` holds the participants without a partner, by id, in order of arrival. The constructor resumes all running
-    matches and waits.
+    `waiting` holds since when (`clock.monotonic`) participants are without a partner, by id, in order of arrival. The
+    constructor resumes all running matches and waits.
 
     Args:
         database: The database of the study.
@@ -98,7 +88,7 @@ class Scheduler:
         self.study = study
         self._database, self._sessions, self._presence, self._journeys = database, sessions, presence, journeys
         self._assignment = Assignment(database, study, presence, journeys)
-        self.waiting: dict[str, WaitingPlace] = {}
+        self.waiting: dict[str, float] = {}
         self.disclosures = database.kept_notes(study.name, DISCLOSURE, str)
         """Statements shown to participants about who sits across, by the match's id, as kept."""
         self._stopped: dict[str, Mapping[str, Ending]] = {}
@@ -109,7 +99,6 @@ class Scheduler:
         sessions.endings, sessions.delay = self._endings, self._delay
         sessions.model_failed = self._stop_without_model
         participants = database.participants(study.name)
-        _check_treatments(study, participants)
         for participant in participants:
             if participant.status not in ENDINGS:
                 journeys.check(participant)
@@ -144,13 +133,12 @@ class Scheduler:
             if participant.status == "waiting":
                 self._database.change(participant.id, status="playing")
             return
-        number, treatment = participant.passed, self.study.treatment(str(participant.treatment))
-        settings = treatment.settings(page.step)  # type: ignore[arg-type]
+        settings = self.study.treatment(str(participant.treatment)).settings(page.step)  # type: ignore[arg-type]
         if settings.opponent is not None:
             self._begin_against(settings.opponent, participant, settings, page)
         else:
             self._database.change(participant.id, status="waiting")
-            self.waiting.setdefault(participant.id, WaitingPlace(clock.monotonic(), treatment.name, number))
+            self.waiting.setdefault(participant.id, clock.monotonic())
             if (mate := self._assignment.partner(participant, page)) is not None:
                 self._presence[mate].touch()  # who is waited for sees how much time is left
             self.pair()
@@ -226,10 +214,10 @@ class Scheduler:
         here = [person for person in self._queue() if self._presence.is_present(person.id)]
         while here:
             first = here.pop(0)
-            page, alike = self._journeys.page(first), (first.is_test, *self.waiting[first.id][1:])
+            page = self._journeys.page(first)
             if page is None:
                 continue
-            same = [other for other in here if (other.is_test, *self.waiting[other.id][1:]) == alike]
+            same = [other for other in here if _match_due(other) == _match_due(first)]
             second = next((other for other in same if self._assignment.may_meet(first, other, page)), None)
             if second is not None:
                 here.remove(second)
@@ -253,8 +241,6 @@ class Scheduler:
         people = self._assignment.seats(first, second, page)
         names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
         self._begin(people, settings, self._assignment.deal_seed(first, page), names)
-        for participant in (first, second):
-            self.waiting.pop(participant.id, None)
 
     def _end_wait(self, id: str) -> None:
         """End a wait without a partner: end the study for the participant, or begin a match against a player."""
@@ -355,7 +341,7 @@ class Scheduler:
 
     def _wait_left(self, id: str) -> float:
         """Return the seconds until the wait of a participant in the queue is over, negative if it is."""
-        return self.study.pairing.wait - (clock.monotonic() - self.waiting[id].since)
+        return self.study.pairing.wait - (clock.monotonic() - self.waiting[id])
 
     def time_for_page(self, participant: Participant, page: StepPage) -> float | None:
         """Return the seconds left for a page without a match, negative if the time is over; None: no limit runs."""
@@ -422,18 +408,11 @@ class Scheduler:
         return found
 
 
+def _match_due(participant: Participant) -> tuple[bool, str | None, int]:
+    """Return what two who play together have in common: tests or not, their treatment, and the number of the match."""
+    return participant.is_test, participant.treatment, participant.passed
+
+
 def _blame(stored: StoredMatch, seats: Collection[Seat | None]) -> dict[str, Ending]:
     """Return the endings, by participant id, of a match that could not go on because of these seats."""
     return {id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None}
-
-
-def _check_treatments(study: Study, participants: list[Participant]) -> None:
-    """Raise `ValueError` if a participant is active in a treatment that the study file no longer has."""
-    treatments = [treatment.name for treatment in study.treatments]
-    for participant in participants:
-        if participant.status in ACTIVE and participant.treatment not in treatments:
-            raise ValueError(
-                f"study {study.name}: participant {participant.number} is at work in treatment "
-                f"{participant.treatment!r}, which its file no longer has: put it back until they have finished, "
-                "or end it for them first"
-            )

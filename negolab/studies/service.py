@@ -73,10 +73,8 @@ class StudyService(PageService):
         super().__init__()
         self.study = study
         self.gate: GateNumbers | None = None
-        self._database, self._sessions = database, SessionManager(database, study, models=models)
-        self._sessions.changed = self._wake
-        self.authenticator = Authenticator(database, study)
-        self.authenticator.arrived = self._on_arrival
+        self._database, self._sessions = database, SessionManager(database, self._wake, study, models=models)
+        self.authenticator = Authenticator(database, study, self._on_arrival)
         self.journeys = Journeys(database, study)
         self.scheduler = Scheduler(database, study, self._sessions, self.presence, self.journeys)
         for participant in database.participants(study.name):
@@ -137,11 +135,12 @@ class StudyService(PageService):
             return self._match_state(participant, page)
         number, total = self.journeys.steps(participant)
         about = {"title": self.study.title, "step": number, "steps": total, "left": self._left(participant, page)}
-        return self._step_state(participant, page, about)
+        may_leave = participant.status != "complete" and not isinstance(page.step, ConsentStep)  # that has "decline"
+        return self._step_state(participant, page, {**about, "may_leave": may_leave})
 
     def _step_state(self, participant: Participant, page: StepPage, about: dict[str, Any]) -> PageState:
         """Return the state of a page without a match."""
-        study, may_leave = self.study, participant.status != "complete"
+        study = self.study
         match page.step:
             case ConsentStep(text=text):
                 return Consent(**about, text=text or study.consent)
@@ -151,9 +150,9 @@ class StudyService(PageService):
             case QuizStep() as quiz:
                 return self._quiz_state(participant, quiz, about)
             case QuestionsStep(questions=questions):
-                return Questionnaire(**about, questions=questions, may_leave=may_leave)
+                return Questionnaire(**about, questions=questions)
             case ResultsStep(text=text):
-                return self._results(participant, text, {**about, "may_leave": may_leave})
+                return self._results(participant, text, about)
             case _:
                 raise TypeError(f"no page for {page}")
 
@@ -204,7 +203,7 @@ class StudyService(PageService):
             self.scheduler.enter(participant)  # the host stopped between saving a click and acting on it
             if participant.id not in self.scheduler.waiting:
                 return self._state(participant.id)
-        waited = clock.monotonic() - self.scheduler.waiting[participant.id].since
+        waited = clock.monotonic() - self.scheduler.waiting[participant.id]
         left = max(0.0, self.study.pairing.wait - waited)
         return Waiting(title=self.study.title, step=number, steps=total, waited=waited, left=left)
 
@@ -221,7 +220,7 @@ class StudyService(PageService):
             number, total = self.journeys.steps(participant)
         code, earned = self.study.codes.get(ending, ""), shown_earnings(self._database, self.study, participant)
         link = completion_link(self.study.links.get(ending, ""), code)
-        about: dict[str, Any] = {"title": self.study.title, "step": number, "steps": total}
+        about: dict[str, Any] = {"title": self.study.title, "step": number, "steps": total, "may_leave": False}
         return Closed(**about, text=text, code=code, link=link, earnings=earned)
 
     def _playing(self, participant: Participant, page: StepPage, stored: StoredMatch, **about: int) -> Playing:

@@ -45,11 +45,11 @@ class SessionManager:
     """Open sessions of a study, or of free play, by the match's id: running ones, and finished ones still shown.
 
     Set `endings` to the function that returns the ways of ending, by participant id, that a match which has ended
-    brings about, `delay` to the one that returns the thinking time of a match's player, and `changed` to a callback
-    for every change of a match, with the seats whose view has changed.
+    brings about, and `delay` to the one that returns the thinking time of a match's player.
 
     Args:
         database: The database that all events are saved to.
+        changed: Called after every change of a match, with the seats whose view has changed.
         study: The study; None: free play.
         store: Opens the folder to which finished records are also appended; None: no folder.
         models: Endpoints of language models that may take a seat.
@@ -58,16 +58,17 @@ class SessionManager:
     def __init__(
         self,
         database: Database,
+        changed: Callable[[StoredMatch, Collection[Seat]], None],
         study: Study | None = None,
         *,
         store: Callable[[], Store] | None = None,
         models: EndpointProvider = NONE,
     ) -> None:
         self._database, self._study, self._store, self._models = database, study, store, models
+        self._changed = changed
         self.endings: Callable[[StoredMatch, Match], Mapping[str, Ending]] = lambda stored, match: {}
         self.delay: Callable[[StoredMatch], Delay] = lambda stored: Delay()
         self.model_failed: Callable[[StoredMatch], None] = lambda stored: None
-        self.changed: Callable[[StoredMatch, Collection[Seat]], None] = lambda stored, seats: None
         self._open: dict[str, OpenSession] = {}
         self._failed: dict[str, Fallback] = {}
         """Failures of models that end their matches, by the match's id, until they are saved with the end."""
@@ -183,7 +184,7 @@ class SessionManager:
 
     def _opened(self, stored: StoredMatch, session: MatchSession) -> MatchSession:
         self._open[stored.id] = OpenSession(stored, session)
-        session.watch(lambda: self.changed(stored, session.changed_seats))
+        session.watch(lambda: self._changed(stored, session.changed_seats))
         session.watch(lambda: self._keep_pause(stored, session))
         session.advance()
         return session

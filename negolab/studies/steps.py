@@ -208,11 +208,6 @@ def count_common(sequences: Sequence[Sequence[StepPage]]) -> int:
     return min(map(len, sequences))
 
 
-def questions_of(steps: Sequence[Step]) -> list[Question]:
-    """Return the questions of steps, without those of quizzes."""
-    return [question for step in steps if isinstance(step, QuestionsStep) for question in step.questions]
-
-
 def check_steps(steps: Sequence[Step], consent: str, instructions: str) -> None:
     """Raise `ValueError` for steps in an order in which nobody can take part."""
     kinds = [step.kind for step in steps]

@@ -286,8 +286,8 @@ class Study(TomlTable, frozen=True):
 
     def asked(self) -> list[Question]:
         """Return the questions of all treatments, without those of quizzes."""
-        found = {q.name: q for t in self.treatments for q in steps.questions_of(self.steps_of(t))}
-        return list(found.values())
+        steps = (step for t in self.treatments for step in self.steps_of(t) if isinstance(step, QuestionsStep))
+        return list({question.name: question for step in steps for question in step.questions}.values())
 
     def treatment(self, name: str) -> Treatment:
         """Return the treatment called `name`; `ValueError` if there is none."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -79,13 +80,21 @@ def parse_study(text: str, path: Path, *, check_texts: bool = True) -> Study:
     if isinstance(own := table.get("texts"), dict):
         table["texts"] = rename(texts.flatten(own))
     study = validation.convert_table({"name": path.stem, **table, "text": text}, Study)
-    checks = _checks(study, table) if check_texts else filter(lambda each: each[0] != "texts", _checks(study, table))
-    for where, check in checks:
-        try:
-            check()
-        except ValueError as error:
-            raise ValueError(f"{where}: {error}") from None
-    return _without_defaults(study) if study.texts and check_texts else study
+    _check_tables(study, table)
+    if not check_texts:
+        return study
+    with _at("texts"):
+        texts.check(study.texts, catalogue(study))
+    return _without_defaults(study) if study.texts else study
+
+
+@contextmanager
+def _at(place: str) -> Iterator[None]:
+    """Name a place of the file in the `ValueError` of what is checked inside."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{place}: {error}") from None
 
 
 def _without_defaults(study: Study) -> Study:
@@ -113,10 +122,8 @@ def _load_players(table: dict[str, Any], folder: Path) -> None:
     parts += [(f"step of kind {t.get('kind')!r}: opponent", t, "opponent") for t in _all_steps(table)]
     for place, part, key in parts:
         if isinstance(text := part.get(key), str):
-            try:
+            with _at(place):
                 part[key] = load_player(text, folder)
-            except ValueError as error:
-                raise ValueError(f"{place}: {error}") from None
 
 
 def _all_steps(table: dict[str, Any]) -> list[dict[str, Any]]:
@@ -133,29 +140,28 @@ def _check_steps(steps: list[dict[str, Any]], where: str) -> None:
         if kind is None:
             name = str(step.get("kind", ""))
             raise ValueError(f"{place}: kind {name!r} is unknown: {validation.suggest(name, KINDS)}")
-        try:
+        with _at(f"{place} ({step['kind']})"):
             validation.check_table({key: value for key, value in step.items() if key != "kind"}, kind)
-        except ValueError as error:
-            raise ValueError(f"{place} ({step['kind']}): {error}") from None
 
 
 def _tables(values: Any) -> list[dict[str, Any]]:
     return [value for value in values if isinstance(value, dict)] if isinstance(values, list) else []
 
 
-def _checks(study: Study, table: dict[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the checks across tables, each with the place that its error message names."""
-    if not study.practice.matches:
-        yield "practice", lambda: _unused_practice(study.practice)
+def _check_tables(study: Study, table: dict[str, Any]) -> None:
+    """Raise `ValueError`, with the place, for what does not go together in the tables of a file."""
+    if not study.practice.matches and study.practice != Practice():
+        raise ValueError("practice: matches is 0: set the number, or delete [practice]")
     for settings, step in study.matches():
         where = f"treatment {settings.name!r}"
         if study.steps or study.treatment(settings.name).steps:
             where += f": step of kind {step.kind!r}"
         elif step.kind == "practice":
             where = "practice"
-        yield where, lambda settings=settings, step=step: _playable(study, settings, step)
-    yield "texts", lambda: texts.check(study.texts, catalogue(study))
-    yield "pairing", lambda: _pairs(study, "pairing" in table)
+        with _at(where):
+            _playable(study, settings, step)
+    if "pairing" in table and not study.paired:
+        raise ValueError("pairing: every treatment has an opponent, so nobody waits: delete [pairing] or an opponent")
 
 
 def _playable(study: Study, settings: Treatment, step: RoundsStep) -> None:
@@ -183,16 +189,6 @@ def _seat_advice(settings: Treatment, step: RoundsStep, alternates: bool, error:
         return '; roles = "alternating" needs one for both seats'
     fixed = step.kind != "practice" and settings.opponent is not None and settings.seat == "random"
     return '; choose the participant\'s seat, seat = "A" or "B"' if fixed else ""
-
-
-def _unused_practice(practice: Practice) -> None:
-    if practice != Practice():
-        raise ValueError("matches is 0: set the number, or delete [practice]")
-
-
-def _pairs(study: Study, written: bool) -> None:
-    if written and not study.paired:
-        raise ValueError("every treatment has an opponent, so nobody waits: delete [pairing] or an opponent")
 
 
 # The texts of a study.

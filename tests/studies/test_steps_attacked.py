@@ -428,10 +428,10 @@ def until_closed(site: Site, id: str) -> None:
         if isinstance(state, Closed):
             return
         if isinstance(state, Waiting):
-            place = site.service.scheduler.waiting[id]
+            since = site.service.scheduler.waiting[id]
             site.service.scheduler.tick()
             if id in site.service.scheduler.waiting:
-                site.service.scheduler.waiting[id] = place._replace(since=place.since - 1e6)
+                site.service.scheduler.waiting[id] = since - 1e6
                 site.service.scheduler.tick()
         else:
             go_on(site, id)

@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import ipywidgets as w
@@ -96,7 +97,8 @@ def open_page(folder: str) -> Page:
         part: w.Widget
         if kind in FORMS:
             state, view = FORMS[kind]
-            part = view(state, lambda _, **details: keep(kind, details["answers"])).box
+            taken = SimpleNamespace(state=state, act=lambda _, **details: keep(kind, details["answers"]))
+            part = view(state, taken).box  # type: ignore[arg-type]
         else:
             echo = Echo(load_game(kind), partial(keep, kind), offered=kind in OFFERED)
             part = SeatWidget(echo)  # type: ignore[arg-type]

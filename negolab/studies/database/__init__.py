@@ -50,7 +50,7 @@ PURGED = "[withdrawn]"
 
 
 class Database(ParticipantTables, Matches, Payments):
-    """The database of studies and of free play. Every method runs in transactions of its own; see `BaseDatabase`."""
+    """The database of studies and of free play. See `BaseDatabase` for transactions."""
 
     def withdraw(self, id: str) -> None:
         """Mark a participant as withdrawn, then delete their text (`purge`).
@@ -58,9 +58,7 @@ class Database(ParticipantTables, Matches, Payments):
         Args:
             id: Id of the participant.
         """
-        values = {"status": "withdrawn", "ended": self.clock()}
-        with self._write() as c:
-            self._change(c, id, "withdrawn", "participant", values=values)
+        self.change(id, "withdrawn", status="withdrawn", ended=self.clock())
         self.purge(id)
 
     def pauses(self, study: str) -> dict[str, Pause]:

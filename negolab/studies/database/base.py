@@ -5,9 +5,10 @@ from __future__ import annotations
 import logging
 import shutil
 import sqlite3
+import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -62,8 +63,16 @@ class Note(msgspec.Struct, frozen=True):
     detail: str = ""
 
 
+class _Current(threading.local):
+    """The transaction or snapshot that this thread is in."""
+
+    connection: Connection | None = None
+
+
 class BaseDatabase:
     """Connection to the database, with transactions and notes.
+
+    Each method runs in a transaction of its own, or in the one in which it is called.
 
     Opening it makes the tables of a new database. Only the host, which runs matches, must `claim` the database.
 
@@ -86,7 +95,7 @@ class BaseDatabase:
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
-        self._moment: Connection | None = None
+        self._current = _Current()
         self.owed = False
         """True while SQLite's write-ahead log may still hold deleted text; see `forget`."""
         try:
@@ -148,31 +157,32 @@ class BaseDatabase:
             self.owed = not forget(self._engine)
 
     @contextmanager
-    def _write(self) -> Iterator[Connection]:
+    def _joined(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
+        """Yield the transaction that this thread is in, or begin one."""
+        if self._current.connection is not None:
+            yield self._current.connection
+            return
         self._check_open()
-        with self._engine.begin() as connection:
-            yield connection
+        with begin() as connection:
+            self._current.connection = connection
+            try:
+                yield connection
+            finally:
+                self._current.connection = None
         self._check_open()  # what was committed to a file that is gone is not saved
+
+    def _write(self) -> AbstractContextManager[Connection]:
+        return self._joined(self._engine.begin)
+
+    def _read(self, **options: Any) -> AbstractContextManager[Connection]:
+        return self._joined(self._engine.execution_options(reads=True, **options).connect)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Make all reads inside the context see one snapshot; not for concurrent use."""
+        """Make all reads of this thread inside the context see one snapshot; nothing can be written there."""
         options = {} if self._engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
-        with self._engine.connect().execution_options(reads=True, **options) as connection:
-            self._moment = connection
-            try:
-                yield
-            finally:
-                self._moment = None
-
-    @contextmanager
-    def _read(self) -> Iterator[Connection]:
-        if self._moment is not None:
-            yield self._moment
-            return
-        self._check_open()
-        with self._engine.execution_options(reads=True).connect() as connection:
-            yield connection
+        with self._read(**options):
+            yield
 
     def _rows(self, chosen: sa.Select[Any]) -> Sequence[Any]:
         """Return the rows of one query."""
@@ -244,34 +254,29 @@ class BaseDatabase:
         else:
             self.claim()
 
-    def note(self, kind: str, actor: str, **of: Any) -> None:
+    def note(self, kind: str, actor: str, detail: str = "", **of: Any) -> None:
         """Store a note.
 
         Args:
             kind: Kind of event.
             actor: Cause of it; see `Note`.
-            **of: `study`, `participant`, `match` and `detail`, each optional.
+            detail: Further words.
+            **of: `study`, `participant` and `match`, each optional.
         """
+        row = {"at": self.clock(), "kind": kind, "actor": actor, "detail": storable(detail)}
         with self._write() as c:
-            self._note(c, kind, actor, **of)
+            c.execute(notes.insert().values(**row, **of))
 
-    def _note(self, c: Connection, kind: str, actor: str, detail: str = "", **of: Any) -> None:
-        c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, detail=storable(detail), **of))
-
-    def keep(self, kind: str, value: object, **of: Any) -> None:
-        """Keep a value as a note by the host, for `kept_notes`.
+    def keep(self, kind: str, value: object, actor: str = "host", **of: Any) -> None:
+        """Keep a value as a note, for `kept_notes`.
 
         Args:
             kind: Kind of the note.
             value: A text, or anything that msgspec encodes as JSON.
+            actor: Cause of it; see `Note`.
             **of: `study`, `participant` and `match`, each optional.
         """
-        with self._write() as c:
-            self._keep(c, kind, value, **of)
-
-    def _keep(self, c: Connection, kind: str, value: object, **of: Any) -> None:
-        detail = value if isinstance(value, str) else msgspec.json.encode(value).decode()
-        self._note(c, kind, "host", detail, **of)
+        self.note(kind, actor, value if isinstance(value, str) else msgspec.json.encode(value).decode(), **of)
 
     def kept_notes(self, study: str, kind: str, type: type[Kept], participant: str | None = None) -> dict[str, Kept]:
         """Return the values that were kept as notes of a kind, the first of each match or participant by its id.
@@ -282,38 +287,51 @@ class BaseDatabase:
             type: Type of the values.
             participant: Id of the one participant whose notes are wanted; None: all.
         """
-        with self._read() as c:
-            found = notes_of(c, study, kind, participant=participant)
+        found = self.notes(study, kind, participant=participant)
         first = {str(note.match or note.participant): note.detail for note in reversed(found)}
         decode = msgspec.convert if type is str else msgspec.json.decode
         return {id: decode(detail, type=type) for id, detail in first.items()}
 
-    def _change(self, c: Connection, id: str, note: str, actor: str, *, values: dict[str, Any], **of: Any) -> None:
-        """Set columns of a participant, and store a note about them unless its kind is ""."""
-        c.execute(participants.update().where(participants.c.id == id).values(**values))
-        if note:
-            study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
-            self._note(c, note, actor, study=study, participant=id, **of)
+    def change(
+        self,
+        id: str,
+        note: str = "",
+        *,
+        actor: str = "participant",
+        detail: str = "",
+        match: str | None = None,
+        **values: Any,
+    ) -> None:
+        """Set columns of a participant and store a note in one transaction.
 
-    def notes(self, study: str | None = None, *kinds: str) -> list[Note]:
+        Args:
+            id: Id of the participant.
+            note: Kind of the note; "": no note.
+            actor: Cause of the change; see `Note`.
+            detail: Detail of the note.
+            match: Id of the match that the note is about.
+            **values: New values by column.
+        """
+        with self._write() as c:
+            if values:
+                c.execute(participants.update().where(participants.c.id == id).values(**values))
+            if note:
+                study = c.scalar(sa.select(participants.c.study).where(participants.c.id == id))
+                self.note(note, actor, detail, study=study, participant=id, match=match)
+
+    def notes(self, study: str | None = None, *kinds: str, participant: str | None = None) -> list[Note]:
         """Return the notes of a study, oldest first.
 
         Args:
             study: Name of the study; None: the notes that belong to no study.
             *kinds: Kinds of the notes; none: all.
+            participant: Id of the one participant whose notes are wanted; None: all.
         """
-        with self._read() as c:
-            return notes_of(c, study, *kinds)
-
-
-def notes_of(c: Connection, study: str | None, *kinds: str, participant: str | None = None) -> list[Note]:
-    """Return what `BaseDatabase.notes` does, or one participant's part of it, within a transaction."""
-    columns = [notes.c[name] for name in Note.__struct_fields__]
-    chosen = sa.select(*columns).where(of_study(notes, study)).order_by(notes.c.id)
-    if participant is not None:
-        chosen = chosen.where(notes.c.participant == participant)
-    rows = c.execute(chosen.where(notes.c.kind.in_(kinds)) if kinds else chosen)
-    return [Note(*row) for row in rows]
+        columns = [notes.c[name] for name in Note.__struct_fields__]
+        chosen = sa.select(*columns).where(of_study(notes, study)).order_by(notes.c.id)
+        if participant is not None:
+            chosen = chosen.where(notes.c.participant == participant)
+        return [Note(*row) for row in self._rows(chosen.where(notes.c.kind.in_(kinds)) if kinds else chosen)]
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -102,19 +101,12 @@ def forget(engine: sa.Engine) -> bool:
     """
     if engine.dialect.name != "sqlite":
         return True
-    with _at_once(engine) as cursor:
-        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
-    return not busy
-
-
-@contextmanager
-def _at_once(engine: sa.Engine) -> Iterator[Any]:
-    """Open an SQLite cursor that does not wait for locks."""
     connection = engine.raw_connection()
     cursor = connection.cursor()
     try:
-        cursor.execute("PRAGMA busy_timeout=0")
-        yield cursor
+        cursor.execute("PRAGMA busy_timeout=0")  # does not wait for locks
+        busy, _, _ = cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        return not busy
     finally:
         cursor.execute(f"PRAGMA busy_timeout={PATIENCE * 1000}")
         connection.close()

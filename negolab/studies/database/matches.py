@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
 from negolab import record
 from negolab.events import Ended, Event, Replied
@@ -64,8 +63,8 @@ class Matches(BaseDatabase):
                 c.execute(seats.insert(), rows)
             ids = [id for id in people.values() if id is not None]
             c.execute(participants.update().where(participants.c.id.in_(ids)).values(status="playing"))
-            self._append(c, match, 0, record.events, endings or {}, now)
-        return StoredMatch(match, study, treatment, practice, now, None if record.end is None else now, people)
+            self.append(match, 0, record.events, endings)
+            return self._stored(matches.c.id == match)[0]
 
     def append(
         self,
@@ -87,23 +86,20 @@ class Matches(BaseDatabase):
         Raises:
             sqlalchemy.exc.IntegrityError: An event of that number exists, or there is no such match.
         """
+        now = self.clock()
+        last = news[-1] if news else None
+        rows = [{"match": match, "seq": seq + i, "body": encode(event), "at": now} for i, event in enumerate(news)]
         with self._write() as c:
-            self._append(c, match, seq, news, endings or {}, self.clock())
+            if rows:
+                c.execute(events.insert(), rows)
+            if isinstance(last, Ended):
+                c.execute(matches.update().where(matches.c.id == match).values(ended=now))
+            for id, ending in (endings or {}).items():
+                why = last.reason if ending == "error" and isinstance(last, Ended) else None
+                self.change(id, ending, actor="host", detail=why or "", match=match, status=ending, ended=now)
             if fallback is not None:
                 study = c.scalar(sa.select(matches.c.study).where(matches.c.id == match))
-                self._keep(c, FALLBACK, fallback, study=study, match=match)
-
-    def _append(
-        self, c: Connection, match: str, seq: int, news: Sequence[Event], endings: Mapping[str, str], now: float
-    ) -> None:
-        if rows := [{"match": match, "seq": seq + i, "body": encode(event), "at": now} for i, event in enumerate(news)]:
-            c.execute(events.insert(), rows)
-        last = news[-1] if news and isinstance(news[-1], Ended) else None
-        if last is not None:
-            c.execute(matches.update().where(matches.c.id == match).values(ended=now))
-        for id, ending in endings.items():
-            about = {"match": match, "detail": (last and last.reason) or ""} if ending == "error" else {"match": match}
-            self._change(c, id, ending, "host", values={"status": ending, "ended": now}, **about)
+                self.keep(FALLBACK, fallback, study=study, match=match)
 
     def matches(
         self, study: str | None = None, *, participant: str | None = None, running: bool = False

@@ -140,7 +140,7 @@ class ParticipantTables(BaseDatabase):
                 return new
             if row.text != text:
                 c.execute(studies.update().where(studies.c.id == id).values(text=text))
-                self._note(c, "changed", "researcher", study=id, detail="the study file changed")
+                self.note("changed", "researcher", study=id, detail="the study file changed")
             return StoredStudy(**{**row._mapping, "text": text})
 
     def kept(self, id: str) -> StoredStudy | None:
@@ -182,8 +182,7 @@ class ParticipantTables(BaseDatabase):
             ]
             c.execute(participants.insert(), new)
             ids = [row["id"] for row in new]
-            rows = c.execute(sa.select(participants).where(participants.c.id.in_(ids)).order_by(participants.c.number))
-            return [Participant(**row._mapping) for row in rows]
+            return self._participants(participants.c.id.in_(ids))
 
     def participant(self, id: str) -> Participant:
         """Return the participant with an id; `KeyError` if there is none."""
@@ -211,19 +210,6 @@ class ParticipantTables(BaseDatabase):
         holds = column == lease if kernel is None else column.startswith(f"{kernel}.", autoescape=True)
         return next(iter(self._participants(participants.c.study == study, holds)), None)
 
-    def change(self, id: str, note: str = "", *, actor: str = "participant", detail: str = "", **values: Any) -> None:
-        """Set columns of a participant and store a note in one transaction.
-
-        Args:
-            id: Id of the participant.
-            note: Kind of the note; "": no note.
-            actor: Cause of the change; see `Note`.
-            detail: Detail of the note.
-            **values: New values by column.
-        """
-        with self._write() as c:
-            self._change(c, id, note, actor, values=values, detail=detail)
-
     def start(self, id: str, cells: Sequence[tuple[str, float]], *, seed: int | None, fixed: str | None = None) -> str:
         """Assign a participant to a treatment and set their status to "waiting"; repeating it changes nothing.
 
@@ -249,8 +235,7 @@ class ParticipantTables(BaseDatabase):
             if treatment is not None:
                 return str(treatment)
             chosen = fixed or _smallest_cell(c, study, cells, seed, link == TEST)
-            values = {"treatment": chosen, "status": "waiting", "started": self.clock()}
-            self._change(c, id, "started", "participant", values=values, detail=chosen)
+            self.change(id, "started", detail=chosen, treatment=chosen, status="waiting", started=self.clock())
             return chosen
 
     def answer(self, id: str, values: dict[str, str]) -> None:
@@ -297,8 +282,7 @@ class ParticipantTables(BaseDatabase):
         now = self.clock()
         with self._write() as c:
             c.execute(progress.insert().values(participant=id, position=position, step=step, at=now))
-            if values or note:
-                self._change(c, id, note, "participant", values=values or {"id": id}, detail=detail)
+            self.change(id, note, detail=detail, **values)
         return now
 
     def attempts(self, id: str) -> list[Attempt]:

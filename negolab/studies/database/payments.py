@@ -11,9 +11,8 @@ from typing import Any
 
 import msgspec
 import sqlalchemy as sa
-from sqlalchemy.engine import Connection
 
-from negolab.studies.database.base import BaseDatabase, alone, log, notes_of
+from negolab.studies.database.base import BaseDatabase, alone, log
 from negolab.studies.database.schema import meta, notes
 from negolab.studies.payment import Currency
 
@@ -68,13 +67,13 @@ class Payments(BaseDatabase):
             out = [id for id in returned if id not in before]
             for kind, ids in ((RETURNED, out), (REINSTATED, [id for id in reinstated if id in before])):
                 for id in ids:
-                    self._note(c, kind, "researcher", study=study, participant=id)
+                    self.note(kind, "researcher", study=study, participant=id)
             return out
 
     def bonuses(self, study: str) -> dict[str, Bonus]:
         """Return the bonuses that were written to a file, or are about to be, by the participant's id."""
-        with self._read() as c:
-            return _bonuses(c, study)
+        decoded = ((note, msgspec.json.decode(note.detail, type=Bonus)) for note in self.notes(study, BONUS))
+        return {str(note.participant): msgspec.structs.replace(bonus, at=note.at) for note, bonus in decoded}
 
     @contextmanager
     def bonus_run(self, study: str) -> Iterator[None]:
@@ -120,12 +119,11 @@ class Payments(BaseDatabase):
         """
         with self._write() as c:
             alone(c)  # also a run that lost the lock, or of an older version, writes no second bonus for somebody
-            if not _bonuses(c, study).keys().isdisjoint(amounts):
+            if not self.bonuses(study).keys().isdisjoint(amounts):
                 raise ValueError("another run has written one of these bonuses at this moment: run it again")
-            self._note(c, BONUS_FILE, "researcher", study=study, detail=msgspec.json.encode(file).decode())
+            self.keep(BONUS_FILE, file, "researcher", study=study)
             for id, amount in amounts.items():
-                bonus = msgspec.json.encode(Bonus(amount, file.sha256)).decode()
-                self._note(c, BONUS, "researcher", study=study, participant=id, detail=bonus)
+                self.keep(BONUS, Bonus(amount, file.sha256), "researcher", study=study, participant=id)
 
     def bonus_files(self, study: str) -> list[BonusFile]:
         """Return all files of bonuses, oldest first, whether they were written or not."""
@@ -143,8 +141,3 @@ def returned_ids(study: str) -> sa.Select[Any]:
     step = sa.case((notes.c.kind == RETURNED, 1), else_=-1)
     mine = sa.and_(notes.c.study == study, notes.c.kind.in_((RETURNED, REINSTATED)), notes.c.participant.is_not(None))
     return sa.select(notes.c.participant).where(mine).group_by(notes.c.participant).having(sa.func.sum(step) > 0)
-
-
-def _bonuses(c: Connection, study: str) -> dict[str, Bonus]:
-    decoded = ((note, msgspec.json.decode(note.detail, type=Bonus)) for note in notes_of(c, study, BONUS))
-    return {str(note.participant): msgspec.structs.replace(bonus, at=note.at) for note, bonus in decoded}

@@ -48,21 +48,17 @@ def replace_folder(folder: Path, study: str) -> Iterator[Path]:
     """
     _check(folder, study)
     try:
-        yield from _replaced(folder, study)
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as place:
+            new = Path(place) / "new"
+            new.mkdir()
+            yield new
+            _check(folder, study)
+            if folder.exists():
+                folder.rename(Path(place) / "old")
+            new.rename(folder)
     except OSError as error:
         raise ValueError(f"{folder}: cannot be written: {error.strerror or error}") from None
-
-
-def _replaced(folder: Path, study: str) -> Iterator[Path]:
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(prefix=f".{folder.name}-", dir=folder.parent) as place:
-        new = Path(place) / "new"
-        new.mkdir()
-        yield new
-        _check(folder, study)
-        if folder.exists():
-            folder.rename(Path(place) / "old")
-        new.rename(folder)
 
 
 def _check(folder: Path, study: str) -> None:
@@ -86,9 +82,6 @@ def _study(folder: Path) -> str | None:
     except (OSError, msgspec.DecodeError, RecursionError):
         return None
     return about.get("study") if isinstance(about, dict) else None
-
-
-__all__ = ["export"]
 
 
 def export(database: Database, study: Study, folder: Path, to: str = "both", *, test: bool = False) -> dict[str, int]:

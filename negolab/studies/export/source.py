@@ -97,34 +97,30 @@ def source(database: Database, study: Study, *, test: bool = False) -> Source:
     Those of links for tests are left out; with `test`, all others are.
     """
     with database.reading():  # participants may act between two queries
-        return _source(database, study, test)
-
-
-def _source(database: Database, study: Study, test: bool) -> Source:
-    participants = [person for person in database.participants(study.name) if person.is_test == test]
-    ids = {person.id for person in participants}
-    told = database.kept_notes(study.name, DISCLOSURE, str)
-    fallbacks = database.kept_notes(study.name, FALLBACK, Fallback)
-    matches = [match for match in database.matches(study.name) if not ids.isdisjoint(match.people.values())]
-    rounds = _rounds(matches)
-    return Source(
-        study=study,
-        unit=study.loaded(study.treatments[0]).unit,
-        participants=participants,
-        answers={p.number: database.answers(p.id) for p in participants} if study.asked() else {},
-        reached={p.number: database.reached(p.id) for p in participants},
-        attempts={p.number: database.attempts(p.id) for p in participants},
-        matches=[
-            _played(
-                database, stored, participants, rounds[stored.id], told.get(stored.id, ""), fallbacks.get(stored.id)
-            )
-            for stored in matches
-        ],
-        consents=database.notes(study.name, CONSENT),
-        earnings=study_earnings(database, study),
-        bonuses=database.bonuses(study.name),
-        returned=database.returned(study.name),
-    )
+        participants = [person for person in database.participants(study.name) if person.is_test == test]
+        ids = {person.id for person in participants}
+        told = database.kept_notes(study.name, DISCLOSURE, str)
+        fallbacks = database.kept_notes(study.name, FALLBACK, Fallback)
+        matches = [match for match in database.matches(study.name) if not ids.isdisjoint(match.people.values())]
+        rounds = _rounds(matches)
+        return Source(
+            study=study,
+            unit=study.loaded(study.treatments[0]).unit,
+            participants=participants,
+            answers={p.number: database.answers(p.id) for p in participants} if study.asked() else {},
+            reached={p.number: database.reached(p.id) for p in participants},
+            attempts={p.number: database.attempts(p.id) for p in participants},
+            matches=[
+                _played(
+                    database, stored, participants, rounds[stored.id], told.get(stored.id, ""), fallbacks.get(stored.id)
+                )
+                for stored in matches
+            ],
+            consents=database.notes(study.name, CONSENT),
+            earnings=study_earnings(database, study),
+            bonuses=database.bonuses(study.name),
+            returned=database.returned(study.name),
+        )
 
 
 def _rounds(matches: list[StoredMatch]) -> dict[str, dict[Seat, int]]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from negolab.analysis.columns import Column
 from negolab.analysis.table_columns import MATCH
-from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped
+from negolab.events import Ended, Event, Rejected, Replied, Stepped
 from negolab.game import SEATS
 from negolab.record import encode_event
 from negolab.studies.database import Participant
@@ -317,6 +317,7 @@ def _rows(played: Played) -> Iterator[dict[str, Any]]:
             "seconds": None if before is None else round(time - before, 6),
             "seat": seat,
             "participant": played.numbers.get(seat) if seat else None,
+            "kind": event.__struct_config__.tag,
             **_told(event),
             "body": encode_event(event).decode(),
         }
@@ -324,19 +325,14 @@ def _rows(played: Played) -> Iterator[dict[str, Any]]:
 
 
 def _told(event: Event) -> dict[str, Any]:
-    """Return the kind of an event and the columns that only this kind fills."""
+    """Return the columns that only events of this kind fill."""
     match event:
-        case Dealt():
-            return {"kind": "dealt"}
         case Replied(_, reply):
-            return {"kind": "replied", "text": reply.text, "via": reply.via}
+            return {"text": reply.text, "via": reply.via}
         case Rejected(_, invalid):
-            why = {"codes": " ".join(invalid.codes), "fault": invalid.kind, "reason": invalid.reason}
-            return {"kind": "rejected", **why}
+            return {"codes": " ".join(invalid.codes), "fault": invalid.kind, "reason": invalid.reason}
         case Stepped(seats):
-            return {"kind": "stepped", "seat": "".join(seats)}
-        case Forfeited():
-            return {"kind": "forfeited"}
+            return {"seat": "".join(seats)}
         case Ended(end, payoffs, reason):
-            paid = {"payoff_a": payoffs["A"], "payoff_b": payoffs["B"]}
-            return {"kind": "ended", "end": end, "reason": reason, **paid}
+            return {"end": end, "reason": reason, "payoff_a": payoffs["A"], "payoff_b": payoffs["B"]}
+    return {}

@@ -44,7 +44,6 @@ UNLIMITED_LATE = 300.0
 class Visit(NamedTuple):
     """A bot's time on a page."""
 
-    treatment: str | None
     page: StepPage | None
     """None: the last page."""
     seconds: float
@@ -70,7 +69,6 @@ class Bot(Visitor):
         super().__init__(f"{study.seed}:bot:{number}", script)
         self.number = number
         self.id = self.token = ""
-        self.treatment: str | None = None
         self.visits: list[Visit] = []
         self.faults: list[str] = []
         self.closed: Closed | None = None
@@ -185,14 +183,13 @@ class Bot(Visitor):
         """Note the time on a page when another one is shown."""
         participant, journeys = self._database.participant(self.id), self._service.journeys
         position = journeys.position(participant)
-        self.treatment = participant.treatment
         if position != self._position:
             self._leave_page(True)
             self._position, self._at, self._since = position, journeys.page(participant), clock.monotonic()
 
     def _leave_page(self, is_passed: bool) -> None:
         if self._position >= 0:
-            self.visits.append(Visit(self.treatment, self._at, clock.monotonic() - self._since, is_passed))
+            self.visits.append(Visit(self._at, clock.monotonic() - self._since, is_passed))
             self._position = -1
 
     def _is_due(self) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import chain
 from statistics import median
 from typing import NamedTuple
 
@@ -122,14 +123,16 @@ def _pages(study: Study, bots: Iterable[Bot]) -> Iterator[PageTimes]:
 # What is wrong.
 
 
-def _wrong(run: TrialRun, now: Status, ended: dict[int, str], earned: dict[str, Earnings]) -> Iterator[str]:
-    yield from _wrong_host(run, now)
-    yield from _wrong_limits(run.study)
-    yield from _wrong_endings(run, ended)
-    yield from _wrong_pages(run, ended)
-    yield from _wrong_treatments(run.study, now)
-    yield from _wrong_codes(run.study, ended)
-    yield from _wrong_payments(run, earned)
+def _wrong(run: TrialRun, now: Status, ended: dict[int, str], earned: dict[str, Earnings]) -> Iterable[str]:
+    return chain(
+        _wrong_host(run, now),
+        _wrong_limits(run.study),
+        _wrong_endings(run, ended),
+        _wrong_pages(run, ended),
+        _wrong_treatments(now),
+        _wrong_codes(run.study, ended),
+        _wrong_payments(run, earned),
+    )
 
 
 def _wrong_host(run: TrialRun, now: Status) -> Iterator[str]:
@@ -211,7 +214,7 @@ def _wrong_pages(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
             )
 
 
-def _wrong_treatments(study: Study, now: Status) -> Iterator[str]:
+def _wrong_treatments(now: Status) -> Iterator[str]:
     """Yield treatments that nobody got."""
     got = sum(cell.active + cell.complete + cell.dropped for cell in now.cells)
     for cell in now.cells:

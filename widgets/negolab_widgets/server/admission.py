@@ -34,12 +34,10 @@ class AdmissionQueue:
         self._reserved_until: dict[
             str, float
         ] = {}  # a place whose kernel is still to come or has just ended: until when
-        self._kernels: dict[str, str] = {}  # visitor -> kernel
         self._owners: dict[str, str] = {}  # kernel -> visitor
         self._former: dict[str, str] = {}  # a kernel that another tab replaced -> visitor
         self._seen: dict[str, float] = {}  # kernel -> when its page last asked
         self._handed_out: deque[tuple[float, str]] = deque()  # when and to whom, of late
-        self._had: Counter[str] = Counter()  # visitor -> kernels had of late
 
     # The line.
 
@@ -79,12 +77,13 @@ class AdmissionQueue:
         return len(self._waiting)
 
     def _waiting_before(self, visitor: str) -> list[str]:
-        line = sorted(dict.fromkeys([*self._waiting, visitor]), key=self._had.__getitem__)
+        had = Counter(who for _, who in self._handed_out)
+        line = sorted(dict.fromkeys([*self._waiting, visitor]), key=had.__getitem__)
         return line[: line.index(visitor)]
 
     def places(self) -> set[str]:
         """Return who has a place."""
-        return self._reserved_until.keys() | self._kernels.keys()
+        return self._reserved_until.keys() | set(self._owners.values())
 
     def _is_late(self, visitor: str, now: float) -> bool:
         """Return True if the visitor was told to come in and did not: nobody waits for them any longer."""
@@ -95,15 +94,14 @@ class AdmissionQueue:
         self._called = {who: called for who, called in self._called.items() if who in self._waiting}
         self._reserved_until = {who: until for who, until in self._reserved_until.items() if until >= now}
         while self._handed_out and now - self._handed_out[0][0] > LATELY:
-            self._had -= Counter([self._handed_out.popleft()[1]])
+            self._handed_out.popleft()
 
     # The kernels.
 
     def assign_kernel(self, visitor: str, kernel: str, now: float) -> str | None:
         """Give the visitor a kernel, and return the one it replaces, if there was one."""
         self._handed_out.append((now, visitor))
-        self._had[visitor] += 1
-        former = self._kernels.get(visitor)
+        former = next((held for held, owner in self._owners.items() if owner == visitor), None)
         if former is not None:
             del self._owners[former]
             self._seen.pop(former, None)
@@ -111,7 +109,7 @@ class AdmissionQueue:
             if len(self._former) > _MAX_FORMER:
                 del self._former[next(iter(self._former))]
         self._reserved_until.pop(visitor, None)
-        self._kernels[visitor], self._owners[kernel], self._seen[kernel] = kernel, visitor, now
+        self._owners[kernel], self._seen[kernel] = visitor, now
         return former
 
     def release_kernel(self, kernel: str, now: float) -> None:
@@ -119,7 +117,6 @@ class AdmissionQueue:
         visitor = self._owners.pop(kernel, None)
         self._seen.pop(kernel, None)
         if visitor is not None:
-            del self._kernels[visitor]
             self._reserved_until[visitor] = now + self._keep
 
     def owner(self, kernel: str) -> str | None:

@@ -172,7 +172,6 @@ class DashboardServer(Voila):  # type: ignore[misc]
     async def _on_loop_started(self) -> None:
         self._orphaned = False
         self._tasks: set[asyncio.Task[Any]] = set()
-        self._seen: dict[str, float] = {}
         log_failure = partial(self.log.error, "a kernel did not start: %s")
         self.pool = KernelPool(
             self.start_warm_kernel, self.is_alive, log_failure, self.pool_size, at_once=os.cpu_count() or 1

@@ -62,22 +62,19 @@ class Child:
     _told_at: float = 0.0
     _lines: set[bytes] = field(default_factory=set)
 
-    def start(self) -> subprocess.Popen[bytes]:
+    def start(self, *more: str, **options: Any) -> subprocess.Popen[bytes]:
         """Start it, in a session of its own: Ctrl-C in the terminal reaches us, and we pass it on once.
 
         What it writes is the user's alone to read, unless `options` name another `umask`.
         """
-        return self._popen(self.command, **self.options)
-
-    def _popen(self, command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
         self._started = time.monotonic()
         self.process = subprocess.Popen(
-            command,
+            [*self.command, *more],
             env=self.env,
             stdin=subprocess.PIPE,
             bufsize=0,
             start_new_session=True,
-            **{"umask": 0o077, **options},
+            **{"umask": 0o077, **self.options, **options},
         )
         if self.stdin_data and self.process.stdin is not None:
             with contextlib.suppress(BrokenPipeError):  # it died at once: that is seen at the next look
@@ -102,7 +99,7 @@ class Child:
 
     def _restart(self) -> None:
         try:
-            process = self._popen([*self.command, *self.again], **{**self.options, "stderr": subprocess.PIPE})
+            process = self.start(*self.again, stderr=subprocess.PIPE)
             threading.Thread(target=self._pass_on, args=(process.stderr,), daemon=True).start()
         except (OSError, RuntimeError) as error:  # no memory, no process or no thread is left just now
             self.wait_or_kill(0.0)

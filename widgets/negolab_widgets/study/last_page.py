@@ -51,11 +51,6 @@ def _rows(earned: Earnings) -> Iterator[tuple[object, object, object]]:
             yield words[name], "", earned.text(amount)
 
 
-def earnings_panel(earned: Earnings) -> w.HTML:
-    """Make the panel that shows a participant's own earnings."""
-    return w.HTML(render_earnings(earned))
-
-
 def completion_button(link: str) -> w.HTML:
     """Make the link back to the panel, which says where it leads and tells that site nothing of this one."""
     words = texts.GO_BACK.format(host=urlsplit(link).hostname)

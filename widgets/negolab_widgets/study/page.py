@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import ipywidgets as w
 from ipykernel.connect import get_connection_file
@@ -34,39 +35,43 @@ from negolab_widgets.faults import RETRY_AFTER, FaultGuard, follow_page, run_in_
 from negolab_widgets.page import SEATS, Page
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
-from negolab_widgets.study.last_page import CompletionCode, completion_button, earnings_panel
+from negolab_widgets.study.last_page import CompletionCode, completion_button, render_earnings
 from negolab_widgets.study.questions import QuestionField
 from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, warning
 
 NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
 
 
-class SendAction(Protocol):
-    """Sends an action to the host; `NotDelivered` says why it was not done."""
-
-    def __call__(self, kind: str, /, **details: Any) -> None: ...
-
-
 class PageView:
     """Base class: a subclass makes its widgets in `build` and brings them up to date in `update`.
 
     `notice` shows why a click did nothing.
+
+    Args:
+        state: The page state; see `update`.
+        page: The page at the host, which takes actions.
     """
 
-    may_leave = True
-    """True if the page offers to leave the study now; those who have finished it cannot."""
-
-    def __init__(self, state: Any, send: SendAction) -> None:
-        self.state, self.send = state, send
+    def __init__(self, state: Any, page: PageClient) -> None:
+        self.state, self.page = state, page
         self.notice = w.HTML(warning(""))
         self.guard = FaultGuard("a study's page", expected=(NotDelivered,), show=self.refuse)
         self.box = column(*self.build())
         self.update(state)
 
-    @classmethod
-    def key(cls, state: Any) -> Hashable:
-        """Return what identifies the view: as long as it is the same the view stays, with all that was entered."""
-        return state.place  # type: ignore[no-any-return]
+    def shows(self, state: PageState) -> bool:
+        """Return True for a newer state of the same page: then the view stays, with all that was entered."""
+        same = all(getattr(state, part, None) == getattr(self.state, part, None) for part in ("place", "questions"))
+        return same and type(state) is type(self.state)
+
+    def send(self, kind: str, **details: Any) -> None:
+        """Send an action to the host; a click on what is not shown any more, as of a double click, does nothing.
+
+        Raises:
+            NotDelivered: Nothing was done; the text is the reason.
+        """
+        if self.shows(self.page.state):
+            self.page.act(kind, **details)
 
     def build(self) -> list[w.Widget]:
         """Make the widgets from `self.state`."""
@@ -112,8 +117,6 @@ def reading_panel(text: str) -> w.VBox:
 class ConsentView(PageView):
     """The text to agree to; who does not take part leaves."""
 
-    may_leave = False
-
     @override
     def build(self) -> list[w.Widget]:
         agree = self.button(texts.AGREE, lambda: self.send("consent", agreed=True))
@@ -125,14 +128,8 @@ class ConsentView(PageView):
 class QuestionnaireView(PageView):
     """All open questions; the button sends the answers once all of them are valid."""
 
-    @classmethod
-    @override
-    def key(cls, state: Questionnaire) -> Hashable:
-        return state.questions
-
     @override
     def build(self) -> list[w.Widget]:
-        self.may_leave = self.state.may_leave
         required = sum(question.required for question in self.state.questions)
         some = [w.HTML(html.element("p", texts.SOME_REQUIRED))] if 0 < required < len(self.state.questions) else []
         send = self.button(texts.SEND_ANSWERS, self._submit)
@@ -158,11 +155,6 @@ class QuestionnaireView(PageView):
 class QuizView(QuestionnaireView):
     """Comprehension questions; after a wrong answer they are asked again: right answers stand there, and with each
     wrong one what is said about it."""
-
-    @classmethod
-    @override
-    def key(cls, state: Any) -> Hashable:
-        return state.questions, state.attempt
 
     @override
     def build(self) -> list[w.Widget]:
@@ -210,15 +202,6 @@ class PlayingView(PageView):
     The table stays as long as the match is the same, so that nothing a participant writes is lost.
     """
 
-    def __init__(self, state: Playing, send: SendAction, of: PageClient) -> None:
-        self._page, self._seat = of, HostSeat(of)
-        super().__init__(state, send)
-
-    @classmethod
-    @override
-    def key(cls, state: Playing) -> Hashable:
-        return state.match
-
     @override
     def build(self) -> list[w.Widget]:
         self._label = w.HTML()
@@ -228,7 +211,7 @@ class PlayingView(PageView):
         self._over = w.HTML(html.element("span", texts.NEXT_STEP))
         self._strip = row(self._label, self._clock, self._over, self._next, cls="nl-strip")
         told = [reading_panel(self.state.disclosure)] if self.state.disclosure else []
-        self._table = SeatWidget(self._seat, title=self.state.title, report=self._page.report)
+        self._table = SeatWidget(HostSeat(self.page), title=self.state.title, report=self.page.report)
         return [self._strip, self.notice, *told, self._table]
 
     @override
@@ -238,7 +221,6 @@ class PlayingView(PageView):
 
     @override
     def update(self, state: Playing) -> None:
-        self.may_leave = state.may_leave
         set_visible(self.notice, False)
         self._table.show_pause(texts.PAUSED if state.paused else "")
         badge = html.element("span", state.label, cls="nl-badge") if state.label else ""
@@ -258,7 +240,6 @@ class ResultsView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        self.may_leave = self.state.may_leave
         text = [reading_panel(self.state.text)] if self.state.text else []
         go_on = self.button(texts.CONTINUE, lambda: self.send("next"))
         results = framed(w.HTML(results_table(self.state.matches)))
@@ -283,8 +264,6 @@ def results_table(matches: Sequence[MatchResult]) -> str:
 class ClosedView(PageView):
     """The end, the completion code, the link back to the panel, and the earnings."""
 
-    may_leave = False
-
     @override
     def build(self) -> list[w.Widget]:
         parts = [self.heading(texts.END), reading_panel(self.state.text)]
@@ -293,7 +272,7 @@ class ClosedView(PageView):
         if self.state.link:
             parts.append(completion_button(self.state.link))
         if self.state.earnings is not None:
-            parts.append(earnings_panel(self.state.earnings))
+            parts.append(w.HTML(render_earnings(self.state.earnings)))
         return parts
 
 
@@ -367,23 +346,17 @@ class StudyPage(Page):
 
     def _draw(self, of: PageClient, state: PageState) -> None:
         """Update the view that is shown, or replace it by another."""
-        kind, view = VIEWS[type(state)], self._view
-        if view is not None and type(view) is kind and kind.key(view.state) == kind.key(state):
+        view = self._view
+        if view is not None and view.shows(state):
             view.update(state)
         else:
-            before, view = self._body.children, self._make_view(of, state, kind)
+            before, view = self._body.children, VIEWS[type(state)](state, of)
             view.box.add_class(f"nl-at-{state.__struct_config__.tag}")
             self._view, self._body.children = view, [view.box]
             self._leaving.reset()
             _close_widgets(*before)
             self._shield.focus()
-        set_visible(self._leaving, view.may_leave)
-
-    def _make_view(self, of: PageClient, state: PageState, kind: type[PageView]) -> PageView:
-        view: PageView
-        send: SendAction = lambda action, /, **details: self._send_action(view, action, **details)
-        view = PlayingView(state, send, of) if isinstance(state, Playing) else kind(state, send)
-        return view
+        set_visible(self._leaving, state.may_leave)
 
     def _show_replaced(self) -> None:
         """Remove the view: a newer page has taken over, and only the sentence that says so stays."""
@@ -391,16 +364,9 @@ class StudyPage(Page):
         set_visible(self._leaving, False)
         _close_widgets(*before)
 
-    # Clicks.
-
-    def _send_action(self, view: PageView, kind: str, **details: Any) -> None:
-        """Send an action to the host; a click on what is not shown any more, as of a double click, does nothing."""
-        if view is self._view and self._page is not None:
-            self._page.act(kind, **details)
-
     def _leave(self) -> None:
         if (view := self._view) is not None:
-            view.guard(lambda: self._send_action(view, "leave"))
+            view.guard(partial(view.send, "leave"))
 
 
 def _close_widgets(*widgets: w.Widget) -> None:
