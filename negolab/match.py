@@ -16,6 +16,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab import catalog
+from negolab._internal.validation import located
 from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
@@ -468,10 +469,8 @@ def recordable(reply: Any) -> Reply:
     fields = {
         name: replace_surrogates(v) if isinstance(v, str) else v for name, v in msgspec.structs.asdict(reply).items()
     }
-    try:
+    with located("a reply cannot be recorded", msgspec.ValidationError):
         return msgspec.convert(fields, type=Reply)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"a reply cannot be recorded: {error}") from None
 
 
 def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:

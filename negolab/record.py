@@ -13,6 +13,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab import catalog
+from negolab._internal.validation import located
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
 from negolab.game import SEATS, End, Invalid, Observation, Outcome, Reply, Seat, State, observe
@@ -238,10 +239,8 @@ def parse_record(line: bytes | str) -> Record:
 
 def _decode_whole(line: bytes | str) -> Record:
     """Decode a line in one piece: the error then names the field by its path in the line."""
-    try:
+    with located("not a record", (msgspec.DecodeError, UnicodeDecodeError, RecursionError)):
         return _decoder.decode(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"not a record: {error}") from None
 
 
 @kept_for_last

@@ -33,6 +33,7 @@ from typing_extensions import override
 
 from negolab._internal.files import atomic_write, read_bytes
 from negolab._internal.manifest import changed_files
+from negolab._internal.validation import located
 
 log = logging.getLogger("negolab.user_code")
 
@@ -414,10 +415,8 @@ def read(folder: Path) -> dict[str, CodeSource]:
     file = folder / FILE
     if not file.is_file():
         return {}
-    try:
+    with located(f"{file} cannot be read", (msgspec.DecodeError, RecursionError)):
         sources = msgspec.json.decode(read_file(file), type=dict[str, CodeSource])
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{file} cannot be read: {error}") from None
     if not all(text.isprintable() for each in sources.values() for text in (each.reference, *each.files)):
         raise ValueError(f"{file} cannot be read: a name in it contains a control character")
     return sources

@@ -22,7 +22,7 @@ from defusedxml.ElementTree import fromstring
 
 from negolab import catalog
 from negolab._internal.files import read_text
-from negolab._internal.validation import convert_table
+from negolab._internal.validation import convert_table, located
 from negolab.game import SEATS, Seat
 from negolab.games.agenda.rules import Agenda
 from negolab.games.agenda.scenario import MAX_OPTIONS, Issue, PointsTable, points_table
@@ -269,10 +269,8 @@ def _scenario(
         found["reservation"][seat] = round(reservation * scale)
         for issue, row in zip(found["issues"], side.rows, strict=True):
             issue[seat] = [round(value * scale) for value in row]
-    try:
+    with located(f"{folder}: cannot be converted"):
         convert_table(found, Agenda)
-    except ValueError as error:
-        raise ValueError(f"{folder}: cannot be converted: {error}") from None
     return _toml(found), [names, *said]
 
 

@@ -19,6 +19,7 @@ from urllib.request import urlopen
 import msgspec
 
 from negolab._internal.cluster import ANSWER_SECONDS
+from negolab._internal.validation import located
 from negolab.llm.cache import CACHE_VARIABLE, OFF
 from negolab.llm.endpoint.call import Answer, Call, Message
 from negolab.llm.endpoint.compatibility import REPETITION
@@ -110,11 +111,9 @@ class Broker:
 
 def _parse_call(body: bytes) -> Call:
     """Parse a request, or raise ValueError; without a repetition it never matches a cached answer."""
-    try:
+    with located("not a request for a chat completion", msgspec.DecodeError):
         request = msgspec.json.decode(body, type=_CompletionRequest)
         params: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
-    except msgspec.DecodeError as error:
-        raise ValueError(f"not a request for a chat completion: {error}") from None
     if request.stream:
         raise ValueError("a broker's answers come whole: leave out stream")
     repetition = params.pop(REPETITION, None)
