@@ -20,6 +20,7 @@ from negolab.analysis.columns import (
     type_name,
     unified_schema,
     unify,
+    with_numbers,
     write_csv,
     write_parquet,
     write_xlsx,
@@ -92,9 +93,7 @@ class Spool:
     def _schema(self) -> pa.Schema:
         """Return one type per column; amounts without any value are numbers."""
         parts = [inferred_schema(list(self._columns.values())), *map(pq.read_schema, self._parts)]
-        kinds = {field.name: field.type for field in unified_schema(parts)}
-        number = pa.float64()
-        return pa.schema([(name, number if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
+        return with_numbers(unified_schema(parts).empty_table().select([*self._columns])).schema
 
     def typed_columns(self) -> Columns:
         """Return the columns with the types that their values have."""

@@ -176,7 +176,6 @@ def estimate_mean(
         level: Confidence level, from 0 to 1.
     """
     import numpy as np
-    from scipy.special import stdtrit
 
     n = len(values)
     groups = Groups(n, None) if groups is None else groups
@@ -190,7 +189,7 @@ def estimate_mean(
     error = groups.variance(rest) ** 0.5
     if error <= _SAME * float(np.abs(numbers).max()):
         return Estimate(middle, NAN, NAN, n, groups.draws, "constant", groups.count)
-    half = float(stdtrit(groups.count - 1, (1 + level) / 2)) * error
+    half = t_quantile(groups.count - 1, level) * error
     effective = float(rest @ rest) / (n - 1) / error**2
     low, high = max(middle - half, bounds[0]), min(middle + half, bounds[1])
     skewed = _is_skewed(groups.sums(rest))

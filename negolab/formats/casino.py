@@ -13,8 +13,6 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from negolab._internal.files import read_bytes
 from negolab._internal.validation import located
 from negolab.catalog import AnyGame, load
@@ -117,8 +115,7 @@ def _to_record(dialogue: Dialogue, file: str) -> Record:
     for turn in turns:
         submit(match, seats[turn.worker], turn.text)
     _compare(match)
-    record = match.record()
-    return Record(msgspec.structs.replace(record.header, created=""), record.events)
+    return match.record(created="")
 
 
 def _turns(logs: Iterable[dict[str, Any]]) -> Iterator[_Turn]:

@@ -293,8 +293,7 @@ class Importer:
             submit(played, seat, _CLOSING[self.game], SOURCE)
         if played.ended is None:
             raise ValueError("the rules do not end the match after it: add the rows that are missing")
-        record = played.record()
-        return Record(msgspec.structs.replace(record.header, created=""), record.events)
+        return played.record(created="")
 
     def _game(self, log: Log, most: int) -> AnyGame:
         """Return the game of a match, whose limits fit the longest match."""
