@@ -10,6 +10,7 @@ import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
 from contextlib import AbstractContextManager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
@@ -32,9 +33,9 @@ STOPPED = "stopped"
 """Note in a record's header: why the run stopped the match. Absent where the rules ended it."""
 REDRAW = "redraw"
 """Note of a stopped record: when it is played again, cached answers of its models are not used."""
-_SYNC_EVERY = 1.0
 MAX_LINE = 64 << 20
 """Bytes of a record's line, at most."""
+_SYNC_EVERY = 1.0
 """Seconds between fsyncs. A killed process loses nothing that it has written, a power failure at most this."""
 
 
@@ -389,11 +390,6 @@ _RECORD_PREFIX = b'{"header":'
 
 
 def _last_line(file: Any) -> bytes:
-    """Read the last line, searching backwards in blocks."""
-    end = file.seek(0, os.SEEK_END)
-    begin, tail = end, b""
-    while begin and b"\n" not in tail[:-1]:
-        begin = max(0, begin - 65536)
-        file.seek(begin)
-        tail = file.read(end - begin)
-    return bytes(tail[tail[:-1].rfind(b"\n") + 1 :])
+    """Read the last line of a file that is not empty."""
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return data[data.rfind(b"\n", 0, len(data) - 1) + 1 :]

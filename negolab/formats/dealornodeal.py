@@ -201,11 +201,9 @@ def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Spea
     """Parse a dialogue into (turns, speaker of the closing `<selection>`, text after it)."""
     *said, last = talk.split(" <eos> ")
     closing = _fit(_CLOSING, last, number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
-    turns: list[tuple[Speaker, str]] = []
-    for turn in said:
-        found = _fit(_TURN, turn, number, f"a turn must begin with YOU: or THEM: and have words, not {turn!r:.40}")
-        turns.append((found[1], found[2]))
-    return tuple(turns), closing[1], closing[2] or ""
+    fault = "a turn must begin with YOU: or THEM: and have words, not {!r:.40}"
+    turns = [_fit(_TURN, turn, number, fault.format(turn)) for turn in said]
+    return tuple((found[1], found[2]) for found in turns), closing[1], closing[2] or ""
 
 
 def _items(number: int, text: str, counts: Counts) -> Counts:
