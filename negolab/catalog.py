@@ -257,9 +257,9 @@ def replications(module: ModuleType) -> Collection[str]:
     return frozenset(getattr(module, "REPLICATIONS", ()))
 
 
-def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
-    """Return the one `Game` subclass that a module defines, or the one called `name`."""
-    classes = [c for c in _game_classes(module) if name in (None, c.__name__)]
+def game_class(module: ModuleType) -> type[AnyGame]:
+    """Return the one `Game` subclass that a module defines."""
+    classes = _game_classes(module)
     if len(classes) != 1:
         what = ", ".join(c.__name__ for c in classes) or "none"
         raise ValueError(f"module {module.__name__!r} must define one Game subclass; it defines {what}")

@@ -38,7 +38,6 @@ class Spool:
         self._folder = folder
         self._columns: dict[str, Column] = {}
         self._tables: list[pa.Table] = []
-        self._rows = 0
         self._parts: list[Path] = []
         self.count = 0
 
@@ -47,9 +46,8 @@ class Spool:
         for column in columns:
             self._columns.setdefault(column.name, column)
         self._tables.append(table)
-        self._rows += len(table)
         self.count += len(table)
-        if self._rows >= CHUNK:
+        if sum(map(len, self._tables)) >= CHUNK:
             self.flush()
 
     def take_columns(self, names: Collection[str]) -> Columns:
@@ -66,7 +64,7 @@ class Spool:
             self._parts.append(self._folder / f"{len(self._parts)}.parquet")
             with replacing(self._parts[-1]) as draft:
                 pq.write_table(unify(self._tables), draft)
-        self._tables, self._rows = [], 0
+        self._tables = []
 
     def texts(self) -> list[Callable[[], None]]:
         """Return functions that each write a part as CSV beside it."""

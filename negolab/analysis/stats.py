@@ -315,23 +315,14 @@ def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") 
     Raises:
         ValueError: Unknown method.
     """
-    from scipy.stats import false_discovery_control
+    from statsmodels.stats.multitest import multipletests
 
     if method not in ("holm", "bh"):
         raise ValueError(f"method must be holm or bh, not {method!r}")
     tested = [i for i, value in enumerate(p) if value == value]
-    raw = [p[i] for i in tested]
-    adjusted = _holm(raw) if method == "holm" or not raw else [float(value) for value in false_discovery_control(raw)]
+    name = "holm" if method == "holm" else "fdr_bh"
+    adjusted = multipletests([p[i] for i in tested], method=name)[1] if tested else ()
     found = [NAN] * len(p)
     for i, value in zip(tested, adjusted, strict=True):
-        found[i] = value
+        found[i] = float(value)
     return found
-
-
-def _holm(p: Sequence[float]) -> list[float]:
-    """Multiply the smallest p by the number of tests, the next by one less, and so on; none falls below one before."""
-    adjusted, largest = [0.0] * len(p), 0.0
-    for rank, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[i]))
-        adjusted[i] = largest
-    return adjusted
