@@ -20,7 +20,7 @@ import msgspec
 
 from negolab import user_code
 from negolab._internal import guide_pages
-from negolab._internal.validation import explain_validation_error, suggest
+from negolab._internal.validation import convert_value, located, suggest
 from negolab.game import Game, Observation, Seat, State, freeze
 from negolab.scenarios import SUFFIX, read_scenario, read_scenarios
 from negolab.user_code import CodeSource
@@ -257,9 +257,9 @@ def replications(module: ModuleType) -> Collection[str]:
     return frozenset(getattr(module, "REPLICATIONS", ()))
 
 
-def game_class(module: ModuleType, name: str | None = None) -> type[AnyGame]:
-    """Return the one `Game` subclass that a module defines, or the one called `name`."""
-    classes = [c for c in _game_classes(module) if name in (None, c.__name__)]
+def game_class(module: ModuleType) -> type[AnyGame]:
+    """Return the one `Game` subclass that a module defines."""
+    classes = _game_classes(module)
     if len(classes) != 1:
         what = ", ".join(c.__name__ for c in classes) or "none"
         raise ValueError(f"module {module.__name__!r} must define one Game subclass; it defines {what}")
@@ -360,10 +360,8 @@ def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
     for name in params:
         if name not in fields:
             raise ValueError(f"unknown parameter {name!r}: {suggest(name, [f for f in fields if f != 'preset'])}")
-    try:
-        return msgspec.convert(params, type=cls)
-    except msgspec.ValidationError as error:
-        raise ValueError(explain_validation_error(error, cls, params)) from None
+    made: AnyGame = convert_value(params, cls)
+    return made
 
 
 def parameters(game: AnyGame) -> dict[str, Any]:
@@ -491,20 +489,16 @@ def state_type(cls: type[AnyGame]) -> Any:
 def decode_observation(cls: type[AnyGame], plain: dict[str, Any]) -> Observation[Any, Any]:
     """Convert a plain observation to a typed one; `ValueError` names the invalid field."""
     public, private = (field.type for field in msgspec.structs.fields(state_type(cls))[:2])
-    try:
+    with located(f"the observation does not fit {cls.__name__}", msgspec.ValidationError):
         shown = msgspec.convert(plain["public"], type=public)
         own = msgspec.convert(plain["private"], type=get_args(private)[1])
-    except msgspec.ValidationError as error:
-        raise ValueError(f"the observation does not fit {cls.__name__}: {error}") from None
     return Observation(plain["seat"], freeze(shown), freeze(own))
 
 
 def decode_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
     """Convert a plain initial state to a typed one; `ValueError` names the invalid field."""
-    try:
+    with located(f"the start does not fit {cls.__name__}", msgspec.ValidationError):
         state = msgspec.convert(plain, type=state_type(cls))
-    except msgspec.ValidationError as error:
-        raise ValueError(f"the start does not fit {cls.__name__}: {error}") from None
     if set(state.private) != {"A", "B"}:
         raise ValueError(f"the start must contain the private parts of A and B, not {sorted(state.private)}")
     private = {seat: freeze(own) for seat, own in state.private.items()}

@@ -6,7 +6,6 @@ import copy
 import os
 import random
 import re
-import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from numbers import Integral, Real
@@ -16,6 +15,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab import catalog
+from negolab._internal.validation import located
 from negolab._internal.version import __version__
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
@@ -110,7 +110,7 @@ class Match:
         self.events: list[Event] = [Dealt(start)]
         self.ended: Ended | None = None
         self._told = told(game)
-        self._created = time.time()
+        self._dealt = datetime.now(UTC).isoformat(timespec="seconds")
         self._seen: dict[Seat, Observation[Any, Any]] = {}
         self._submitted: dict[Seat, Any] = {}
         self._rejected: dict[Seat, tuple[Invalid, ...]] = {}
@@ -346,8 +346,8 @@ class Match:
 
     # Records.
 
-    def record(self) -> Record:
-        """Return the match so far as header and events."""
+    def record(self, *, created: str | None = None) -> Record:
+        """Return the match so far as header and events, with its time, or that of an import, in the header."""
         header = Header(
             id=self.id,
             game=catalog.game_id(self.game),
@@ -355,7 +355,7 @@ class Match:
             params=catalog.parameters(self.game),
             seed=self.seed,
             players=self.players,
-            created=datetime.fromtimestamp(self._created, UTC).isoformat(timespec="seconds"),
+            created=self._dealt if created is None else created,
             negolab=__version__,
             notes=self.notes,
         )
@@ -468,10 +468,8 @@ def recordable(reply: Any) -> Reply:
     fields = {
         name: replace_surrogates(v) if isinstance(v, str) else v for name, v in msgspec.structs.asdict(reply).items()
     }
-    try:
+    with located("a reply cannot be recorded", msgspec.ValidationError):
         return msgspec.convert(fields, type=Reply)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"a reply cannot be recorded: {error}") from None
 
 
 def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:

@@ -13,6 +13,7 @@ import msgspec
 from typing_extensions import TypedDict, override
 
 from negolab import catalog
+from negolab._internal.validation import located
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
 from negolab.game import SEATS, End, Invalid, Observation, Outcome, Reply, Seat, State, observe
@@ -247,8 +248,8 @@ def parse_record(line: bytes | str) -> Record:
     """
     try:
         record = _decode_shared(line)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise ValueError(f"not a record: {_locate(error, line)}") from None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        record = _decode_whole(line)
     if record.header.schema < 1:
         raise ValueError(f"record {record.id} has schema {record.header.schema}")
     if record.header.schema > SCHEMA:
@@ -269,13 +270,11 @@ class _TypedRecord(Record, frozen=True):
     header: _TypedHeader
 
 
-def _locate(error: Exception, line: bytes | str) -> Exception:
-    """Return the error of decoding a line in one piece, which names the field by its path in the line."""
-    try:
+def _decode_whole(line: bytes | str) -> Record:
+    """Decode a line in one piece: the error then names the field by its path in the line."""
+    with located("not a record", (msgspec.DecodeError, UnicodeDecodeError, RecursionError)):
         msgspec.json.decode(line, type=_TypedRecord)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as located:
-        return located
-    return error
+        return msgspec.json.decode(line, type=Record)
 
 
 @kept_for_last

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 
 from negolab._internal.files import read_text
-from negolab._internal.validation import convert_table, parse_toml
+from negolab._internal.validation import convert_table, located, parse_toml
 
 SUFFIX = ".toml"
 
@@ -29,12 +29,10 @@ def read_scenario(path: str | os.PathLike[str], kind: type[msgspec.Struct]) -> d
     """
     path = Path(path)
     text = read_text(path)
-    try:
+    with located(path):
         table = parse_toml(text, kind, own=("preset",))
         convert_table(table, kind)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
-    return table
+        return table
 
 
 def read_scenarios(folder: Path, kind: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:

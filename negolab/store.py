@@ -9,12 +9,15 @@ import uuid
 import warnings
 from collections import Counter
 from collections.abc import Callable, Container, Iterator
+from contextlib import AbstractContextManager
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import filelock
 import msgspec
+from typing_extensions import override
 
 from negolab import catalog, user_code
 from negolab._internal import manifest
@@ -30,9 +33,9 @@ STOPPED = "stopped"
 """Note in a record's header: why the run stopped the match. Absent where the rules ended it."""
 REDRAW = "redraw"
 """Note of a stopped record: when it is played again, cached answers of its models are not used."""
-_SYNC_EVERY = 1.0
 MAX_LINE = 64 << 20
 """Bytes of a record's line, at most."""
+_SYNC_EVERY = 1.0
 """Seconds between fsyncs. A killed process loses nothing that it has written, a power failure at most this."""
 
 
@@ -148,7 +151,7 @@ def iter_lines(
                 warnings.warn(f"{file}: the last line is torn and was dropped", stacklevel=3)
 
 
-class Store:
+class Store(AbstractContextManager["Store"]):
     """A folder of records, open for appending by one process at a time.
 
     Args:
@@ -219,15 +222,7 @@ class Store:
 
     def stopped(self) -> dict[str, str | None]:
         """Return, by id of each stored match, why the run stopped it (None: the rules ended it)."""
-        return {head.id: head.notes.stopped for _, head in self._heads()}
-
-    def _heads(self) -> Iterator[tuple[bytes, _Header]]:
-        with self.file.open("rb") as lines:
-            for number, line in enumerate(lines, 1):
-                try:
-                    yield line, _header_decoder.decode(line).header
-                except (msgspec.DecodeError, RecursionError) as error:
-                    raise ValueError(f"{self.file}, line {number}: not a record: {error}") from None
+        return {head.id: head.notes.stopped for _, head in _heads(self.file)}
 
     def set_aside(self, why: Container[str]) -> int:
         """Move the matches that were stopped for one of these reasons to another file, to be played again.
@@ -241,7 +236,7 @@ class Store:
             replacing(self.file) as rest,
             rest.open("wb") as kept,
         ):
-            for line, head in self._heads():
+            for line, head in _heads(self.file):
                 again = head.notes.stopped is not None and head.notes.stopped in why
                 (aside if again else kept).write(line)
                 gone += again
@@ -256,11 +251,7 @@ class Store:
     def redraw_counts(self) -> Counter[str]:
         """Count, by match id, how often a match was set aside because of its models' answers."""
         aside = self.folder / RETRIED
-        if not aside.exists():
-            return Counter()
-        with aside.open("rb") as lines:
-            heads = [_header_decoder.decode(line).header for line in lines if line.endswith(b"\n")]
-        return Counter(head.id for head in heads if head.notes.redraw)
+        return Counter(head.id for _, head in _heads(aside) if head.notes.redraw) if aside.exists() else Counter()
 
     def claim(self, plan: Any, players: dict[str, Any] | None = None, *, changed: bool = False, **about: Any) -> None:
         """Write the run's manifest: the plan, the facts about its players and other facts.
@@ -343,9 +334,7 @@ class Store:
         os.fsync(self._out)
         self._synced = time.monotonic()
 
-    def __enter__(self) -> Self:
-        return self
-
+    @override
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 
@@ -365,6 +354,17 @@ class _HeaderOnly(msgspec.Struct):
 
 
 _header_decoder = msgspec.json.Decoder(_HeaderOnly)
+
+
+def _heads(file: Path) -> Iterator[tuple[bytes, _Header]]:
+    """Yield the whole lines of a file, each with what is needed of its header."""
+    with file.open("rb") as lines:
+        for number, line in enumerate(lines, 1):
+            try:
+                if line.endswith(b"\n"):
+                    yield line, _header_decoder.decode(line).header
+            except (msgspec.DecodeError, RecursionError) as error:
+                raise ValueError(f"{file}, line {number}: not a record: {error}") from None
 
 
 def repair_last_line(file: Path) -> None:
@@ -390,11 +390,6 @@ _RECORD_PREFIX = b'{"header":'
 
 
 def _last_line(file: Any) -> bytes:
-    """Read the last line, searching backwards in blocks."""
-    end = file.seek(0, os.SEEK_END)
-    begin, tail = end, b""
-    while begin and b"\n" not in tail[:-1]:
-        begin = max(0, begin - 65536)
-        file.seek(begin)
-        tail = file.read(end - begin)
-    return bytes(tail[tail[:-1].rfind(b"\n") + 1 :])
+    """Read the last line of a file that is not empty."""
+    with mmap(file.fileno(), 0, access=ACCESS_READ) as data:
+        return data[data.rfind(b"\n", 0, len(data) - 1) + 1 :]

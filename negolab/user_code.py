@@ -33,6 +33,7 @@ from typing_extensions import override
 
 from negolab._internal.files import atomic_write, read_bytes
 from negolab._internal.manifest import changed_files
+from negolab._internal.validation import located
 
 log = logging.getLogger("negolab.user_code")
 
@@ -362,21 +363,14 @@ def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # such as a cell with a magic
             continue
         for node in ast.walk(tree):
-            if isinstance(node, ast.Import):
-                modules |= dict.fromkeys(alias.name for alias in node.names)
-            elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-                modules[node.module] = None
-            elif isinstance(node, ast.Assign) and (table := _table_module(node)):
-                modules[table] = None
+            match node:
+                case ast.Import(names):
+                    modules |= dict.fromkeys(alias.name for alias in names)
+                case ast.ImportFrom(str(module), level=0):
+                    modules[module] = None
+                case ast.Assign([ast.Name("TABLE")], ast.Constant(str(table))):  # which a screen imports
+                    modules[table.partition(":")[0]] = None
     return list(modules)
-
-
-def _table_module(node: ast.Assign) -> str:
-    """Return the module that an assignment to TABLE names, which a screen imports; "" for any other assignment."""
-    match node:
-        case ast.Assign([ast.Name("TABLE")], ast.Constant(str(table))):
-            return table.partition(":")[0]
-    return ""
 
 
 # Trust.
@@ -414,10 +408,8 @@ def read(folder: Path) -> dict[str, CodeSource]:
     file = folder / FILE
     if not file.is_file():
         return {}
-    try:
+    with located(f"{file} cannot be read", (msgspec.DecodeError, RecursionError)):
         sources = msgspec.json.decode(read_file(file), type=dict[str, CodeSource])
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{file} cannot be read: {error}") from None
     if not all(text.isprintable() for each in sources.values() for text in (each.reference, *each.files)):
         raise ValueError(f"{file} cannot be read: a name in it contains a control character")
     return sources

@@ -11,13 +11,17 @@ import re
 import reprlib
 import sys
 import tomllib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import pairwise
+from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeVar
 
 import msgspec
 from msgspec import inspect as types
+
+from negolab._internal.files import read_text
 
 S = TypeVar("S", bound=msgspec.Struct)
 
@@ -31,6 +35,15 @@ def suggest(name: str, known: Iterable[str], main: Iterable[str] = ()) -> str:
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
     return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(main or known)}."
+
+
+@contextmanager
+def located(where: object, kinds: type[Exception] | tuple[type[Exception], ...] = ValueError) -> Iterator[None]:
+    """Raise an error of these kinds as a `ValueError` in one line, which says first where it is."""
+    try:
+        yield
+    except kinds as error:
+        raise ValueError(f"{where}: {' '.join(str(error).split())}") from None
 
 
 # Types in words.
@@ -221,10 +234,10 @@ def check_distinct(values: Sequence[str], what: str) -> None:
 # Single values.
 
 
-def convert_value(value: Any, kind: Any, name: str, label: str = "{}") -> Any:
+def convert_value(value: Any, kind: Any, name: str = "", label: str = "{}", *, strict: bool = True) -> Any:
     """Convert a value called `name` to a type; `ValueError` says what it must be (see `explain_validation_error`)."""
     try:
-        return msgspec.convert(value, type=kind)
+        return msgspec.convert(value, type=kind, strict=strict)
     except msgspec.ValidationError as error:
         raise ValueError(explain_validation_error(error, kind, value, label, name)) from None
 
@@ -235,7 +248,7 @@ def check_fields(value: msgspec.Struct) -> None:
     msgspec checks both where it decodes, and neither where Python constructs. None fits any field: it is not told.
     """
     names, told = _declared(type(value))
-    convert_value({shown: getattr(value, name) for name, shown in names}, told, "")
+    convert_value({shown: getattr(value, name) for name, shown in names}, told)
 
 
 @cache
@@ -288,15 +301,31 @@ Count = Annotated[int, msgspec.Meta(ge=1)]
 Share = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
+_PART = r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
+_LONG_KEY = re.compile(rf"(?:^[ \t]*\[*|[{{,])(?:{_PART}\.){{50}}", re.MULTILINE)
+"""A key of so many parts as to fill the memory: TOML's parser keeps every beginning of it."""
+
+
+def read_toml(path: Path, kind: type[S]) -> S:
+    """Read a file as a typed value; `ValueError` names the file, the place in it and what to do."""
+    text = read_text(path)
+    with located(path):
+        return convert_table(parse_toml(text, kind), kind)
+
+
 def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str, Any]:
     """Parse TOML whose keys must be fields of `kind` (but not those in `own`); `ValueError` names an unknown key."""
     expected = types.type_info(kind)
+    if long := _LONG_KEY.search(text):
+        raise ValueError(f"line {text.count(chr(10), 0, long.end()) + 1}: a key has too many parts")
     try:
         table: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ValueError(_explain_brackets(text, expected) or _explain_syntax(str(error))) from None
     except RecursionError:
         raise ValueError("its brackets are nested too deeply") from None
+    except ValueError:  # Python refuses to read an integer of thousands of digits
+        raise ValueError("a number has too many digits") from None
     known = {name: field for name, field in _fields(expected).items() if name not in own}
     _check_keys(table, known, "", known)
     return table

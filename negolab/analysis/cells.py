@@ -25,7 +25,7 @@ COLUMNS: Columns = [
     Column("error", "text", "kind and text of the error that ended it"),
     Column("usd", "number", "cost of its models at list price", "US dollars"),
 ]
-"""Columns of `cell_frame` that are not parameters."""
+"""Columns of `tables.cells` that are not parameters."""
 Params = Mapping[str, Mapping[str, Any]]
 """Parameters of each cell: cell id -> name -> value."""
 
@@ -54,17 +54,6 @@ def cell_rows(statuses: Mapping[str, CellStatus], taken: Iterable[str] = ()) -> 
         for ended in statuses.values()
     ]
     return rows, [*COLUMNS, *(Column(names[name], "amount", f"parameter {name} of the sweep") for name in names)]
-
-
-def cell_frame(path: Path) -> pd.DataFrame:
-    """Implement `tables.cells`."""
-    rows, columns = cell_rows(newest_statuses(path))
-    return pd.DataFrame(rows, columns=[column.name for column in columns]).astype({"seconds": float, "usd": float})
-
-
-def with_parameters(data: pd.DataFrame, path: Path) -> pd.DataFrame:
-    """Implement `tables.with_parameters`."""
-    return join_parameters(data, {cell: ended.params for cell, ended in newest_statuses(path).items()})[0]
 
 
 def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, dict[str, str]]:

@@ -63,12 +63,13 @@ def typed_frame(rows: Iterable[Row], columns: Columns) -> pd.DataFrame:
     Raises:
         ValueError: A value does not fit its column's type.
     """
-    chunks = [inferred_schema(columns).empty_table(), *chunked(rows, columns)]
-    schema = unified_schema([chunk.schema for chunk in chunks])
-    table = with_numbers(pa.concat_tables([conform(chunk, schema) for chunk in chunks]))
-    del chunks
-    frame: pd.DataFrame = table.to_pandas(split_blocks=True, self_destruct=True)
+    frame: pd.DataFrame = with_numbers(as_table(rows, columns)).to_pandas(split_blocks=True, self_destruct=True)
     return frame
+
+
+def as_table(rows: Iterable[Row], columns: Columns) -> pa.Table:
+    """Build a table that has all `columns`, even without rows."""
+    return unify([inferred_schema(columns).empty_table(), *chunked(rows, columns)])
 
 
 def with_numbers(table: pa.Table) -> pa.Table:
@@ -164,15 +165,10 @@ def _common_type(one: pa.DataType, two: pa.DataType) -> pa.DataType:
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Bring a part to the types of the whole table; columns that it lacks are empty."""
-    there = dict(zip(table.column_names, table.columns, strict=True))
-    columns = []
-    for name, kind in zip(schema.names, schema.types, strict=True):
-        column = there.get(name)
-        if column is None:
-            columns.append(pa.nulls(len(table), kind))
-        else:
-            columns.append(column if column.type == kind else column.cast(kind))
-    return pa.table(columns, schema=schema)
+    missing = [field for field in schema if field.name not in table.column_names]
+    for field in missing:
+        table = table.append_column(field, pa.nulls(len(table), field.type))
+    return table.select(schema.names).cast(schema)
 
 
 def type_name(kind: pa.DataType) -> Type:

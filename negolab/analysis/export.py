@@ -29,10 +29,10 @@ from negolab.analysis.columns import (
     Column,
     Columns,
     Row,
+    as_table,
     chunked,
     dictionary,
     inferred_schema,
-    unify,
     write_table,
 )
 from negolab.analysis.parts import work_on
@@ -300,17 +300,13 @@ def _tabulate(join: Columns, keys: Columns, records: Iterable[Exported]) -> _Tab
                 known.add((name, key))
                 columns[name] = {**{column.name: column for column in described()}, **columns.get(name, {})}
     ordered = {name: list(found.values()) for name, found in columns.items()}
-    tables = {name: (found, _as_table(rows[name], found)) for name, found in ordered.items()}
+    tables = {name: (found, as_table(rows[name], found)) for name, found in ordered.items()}
     settings = {
         column.name: {row.get(column.name) for row in rows["matches"]}
         for column in ordered.get("matches", ())
         if _is_setting(column.name)
     }
     return _Tabulated(tables, settings, units, failures)
-
-
-def _as_table(rows: Iterable[Row], columns: Columns) -> pa.Table:
-    return unify([inferred_schema(columns).empty_table(), *chunked(rows, columns)])
 
 
 def _match_tables(

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from functools import partial
-from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from negolab import store, user_code
-from negolab._internal.files import atomic_write
+from negolab._internal.files import replacing
 from negolab._internal.version import __version__
 from negolab.analysis.columns import inferred_schema, measure_tables, unify
 from negolab.analysis.measures import measure_match
@@ -67,8 +66,9 @@ def _measure_part(part: Part) -> pa.Table:
 
 def _kept(folder: Path, tables: Iterable[pa.Table], made_from: bytes) -> pa.Table:
     found = unify([_NONE, *tables])
-    with suppress(OSError):  # a folder that others own, or a full disk: it is measured again the next time
-        _keep(found.replace_schema_metadata({_MADE_FROM: made_from}), folder / FILE)
+    # In a folder that others own, or on a full disk, it is measured again the next time.
+    with suppress(OSError), replacing(folder / FILE) as draft:
+        pq.write_table(found.replace_schema_metadata({_MADE_FROM: made_from}), draft)
     return found
 
 
@@ -109,12 +109,6 @@ def _read_kept(file: Path, made_from: bytes) -> pa.Table | None:
         return kept.read() if is_current else None
     except (OSError, pa.ArrowException):  # it was cut short
         return None
-
-
-def _keep(found: pa.Table, file: Path) -> None:
-    data = BytesIO()
-    pq.write_table(found, data)
-    atomic_write(file, data.getvalue())
 
 
 def _measured(records: Iterable[Record]) -> Iterator[pa.Table]:

@@ -127,7 +127,7 @@ def general_measures(record: Record) -> dict[str, Any]:
         "irrational_deals": irrational_deals(record, outcome, start),
         "irrational_offers": irrational_offers(made, start),
         "first_mover": {seat: made[0].seat == seat if made and not _at_once(record) else None for seat in SEATS},
-        "first_offer_payoff": {seat: own[0] if own else None for seat, own in _claims(made).items()},
+        "first_offer_payoff": {seat: next((p.pays(seat) for p in made if p.seat == seat), None) for seat in SEATS},
         "first_offer_share": first_offer_share(made, start),
         "concession": concession(record, made),
         **steps(record, made),
@@ -371,11 +371,6 @@ def irrational_deals(record: Record, outcome: Pair | None, start: Start) -> BySe
     )
     alone = _alone(record, final_state(record)) if is_harmful else outcome
     return {seat: int(paid < less) for seat, paid, less in zip(SEATS, outcome, alone, strict=True)}
-
-
-def _claims(made: Sequence[Proposal]) -> dict[Seat, list[float]]:
-    """Return, per seat, the payoff that each of its proposals would have given to itself, in order."""
-    return {seat: [p.a if seat == "A" else p.b for p in made if p.seat == seat] for seat in SEATS}
 
 
 def turns_to_deal(record: Record) -> int | None:

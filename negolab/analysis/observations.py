@@ -138,16 +138,17 @@ class Sample(NamedTuple):
 
     def mean(self, *, bounds: tuple[float, float] = stats.UNBOUNDED, level: float = stats.LEVEL) -> Estimate:
         """Return the mean with an interval by draws and people; see `stats.estimate_mean`."""
-        if self.exact and self.values:
-            return stats.unknown(len(self.values), sum(self.values) / len(self.values), 0, "exact")
-        return stats.estimate_mean(self.values, self._groups, bounds=bounds, level=level)
+        return self._known(self.values) or stats.estimate_mean(self.values, self._groups, bounds=bounds, level=level)
 
     def share(self, *, level: float = stats.LEVEL) -> Estimate:
         """Return the share of values above 0, from 0 to 1, with such an interval; see `stats.estimate_share`."""
         hits = [value > 0 for value in self.values]
-        if self.exact and hits:
-            return stats.unknown(len(hits), sum(hits) / len(hits), 0, "exact")
-        return stats.estimate_share(hits, self._groups, level=level)
+        return self._known(hits) or stats.estimate_share(hits, self._groups, level=level)
+
+    def _known(self, values: Sequence[float]) -> Estimate | None:
+        """Return the mean of numbers of which it is known."""
+        is_known = self.exact and values
+        return stats.unknown(len(values), sum(values) / len(values), 0, "exact") if is_known else None
 
     @property
     def _groups(self) -> Groups:

@@ -6,6 +6,7 @@ The variance of a difference is s_b**2 + s_w**2 / m: between draws, and within a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from statistics import variance
 from typing import TYPE_CHECKING, NamedTuple
 
 from negolab.analysis.comparisons import blocked_rows, contrast
@@ -96,7 +97,7 @@ def plan_from_pilot(
     found, blocks = blocked_rows(rows, one, two, column, side, by, None)
     found = found[found["draw"].isin(differences.draws or ())]
     cells = found.assign(all=0).groupby([side, "all", "draw", *blocks])[column]
-    count, total = cells.count(), _variance(differences.values)
+    count, total = cells.count(), variance(differences.values)
     between = within = None
     if (count > 1).any():
         spread = cells.var().fillna(0) * (count - 1)
@@ -111,11 +112,6 @@ def plan_from_pilot(
     df, draws = len(differences.values) - 1, _least(effect, power, s)
     upper = _least(effect, power, s * (df / float(chdtri(df, 1 - _TRUST))) ** 0.5)
     return Plan(s, draws, _power(draws, effect / s), between, within, df + 1, upper)
-
-
-def _variance(values: Sequence[float]) -> float:
-    mean = sum(values) / len(values)
-    return sum((value - mean) ** 2 for value in values) / (len(values) - 1)
 
 
 def _power(draws: int, size: float) -> float:

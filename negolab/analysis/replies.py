@@ -129,6 +129,10 @@ class Proposal(NamedTuple):
     total: Mapping[Seat, float] | None
     worths: Mapping[Seat, float]
 
+    def pays(self, seat: Seat) -> float:
+        """Return what it would bring a seat by itself."""
+        return self.a if seat == "A" else self.b
+
 
 @kept_for_last
 def proposals(record: Record) -> tuple[Proposal, ...]:

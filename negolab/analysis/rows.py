@@ -225,7 +225,6 @@ def _proposals(record: Record) -> Iterator[Row]:
     numbers, add_up = Counter[Seat](), record.game.stakes_add_up
     before: dict[Seat, float] = {}
     for made in proposals_of(record):
-        own, others = (made.a, made.b) if made.seat == "A" else (made.b, made.a)
         total, last, claim = made.total or {}, before.get(made.seat), made.worths[made.seat]
         numbers[made.seat] += 1
         yield {
@@ -235,8 +234,8 @@ def _proposals(record: Record) -> Iterator[Row]:
             "player": record.header.players.get(made.seat),
             "number": numbers[made.seat],
             "first": numbers.total() == 1,
-            "own_payoff": own,
-            "other_payoff": others,
+            "own_payoff": made.pays(made.seat),
+            "other_payoff": made.pays(other(made.seat)),
             "own_total": total.get(made.seat),
             "other_total": total.get(other(made.seat)),
             "covered": made.total is not None,
@@ -283,8 +282,8 @@ def utterance_rows(record: Record) -> Iterator[Row]:
                 "text": text,
                 "offer": None if made is None else plain(dict(made.terms)),
                 "own_value": plain(game.own_value(begun, seat)),
-                "own_offer_payoff": _pays(last.get(seat), seat),
-                "other_offer_payoff": _pays(last.get(other(seat)), seat),
+                "own_offer_payoff": last[seat].pays(seat) if seat in last else None,
+                "other_offer_payoff": last[other(seat)].pays(seat) if other(seat) in last else None,
                 "claim": claim,
                 "leak": is_told and game.forbids_telling,
                 "end": record.end,
@@ -292,11 +291,6 @@ def utterance_rows(record: Record) -> Iterator[Row]:
             }
         if made is not None:
             last[seat] = made
-
-
-def _pays(made: Proposal | None, seat: Seat) -> float | None:
-    """Return what a proposal would bring a seat by itself."""
-    return None if made is None else made.a if seat == "A" else made.b
 
 
 class _Table(NamedTuple):

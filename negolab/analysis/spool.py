@@ -20,6 +20,7 @@ from negolab.analysis.columns import (
     type_name,
     unified_schema,
     unify,
+    with_numbers,
     write_csv,
     write_parquet,
     write_xlsx,
@@ -37,7 +38,6 @@ class Spool:
         self._folder = folder
         self._columns: dict[str, Column] = {}
         self._tables: list[pa.Table] = []
-        self._rows = 0
         self._parts: list[Path] = []
         self.count = 0
 
@@ -46,9 +46,8 @@ class Spool:
         for column in columns:
             self._columns.setdefault(column.name, column)
         self._tables.append(table)
-        self._rows += len(table)
         self.count += len(table)
-        if self._rows >= CHUNK:
+        if sum(map(len, self._tables)) >= CHUNK:
             self.flush()
 
     def take_columns(self, names: Collection[str]) -> Columns:
@@ -65,7 +64,7 @@ class Spool:
             self._parts.append(self._folder / f"{len(self._parts)}.parquet")
             with replacing(self._parts[-1]) as draft:
                 pq.write_table(unify(self._tables), draft)
-        self._tables, self._rows = [], 0
+        self._tables = []
 
     def texts(self) -> list[Callable[[], None]]:
         """Return functions that each write a part as CSV beside it."""
@@ -92,9 +91,7 @@ class Spool:
     def _schema(self) -> pa.Schema:
         """Return one type per column; amounts without any value are numbers."""
         parts = [inferred_schema(list(self._columns.values())), *map(pq.read_schema, self._parts)]
-        kinds = {field.name: field.type for field in unified_schema(parts)}
-        number = pa.float64()
-        return pa.schema([(name, number if kinds[name] == pa.null() else kinds[name]) for name in self._columns])
+        return with_numbers(unified_schema(parts).empty_table().select([*self._columns])).schema
 
     def typed_columns(self) -> Columns:
         """Return the columns with the types that their values have."""

@@ -176,7 +176,6 @@ def estimate_mean(
         level: Confidence level, from 0 to 1.
     """
     import numpy as np
-    from scipy.special import stdtrit
 
     n = len(values)
     groups = Groups(n, None) if groups is None else groups
@@ -190,7 +189,7 @@ def estimate_mean(
     error = groups.variance(rest) ** 0.5
     if error <= _SAME * float(np.abs(numbers).max()):
         return Estimate(middle, NAN, NAN, n, groups.draws, "constant", groups.count)
-    half = float(stdtrit(groups.count - 1, (1 + level) / 2)) * error
+    half = t_quantile(groups.count - 1, level) * error
     effective = float(rest @ rest) / (n - 1) / error**2
     low, high = max(middle - half, bounds[0]), min(middle + half, bounds[1])
     skewed = _is_skewed(groups.sums(rest))
@@ -316,23 +315,14 @@ def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") 
     Raises:
         ValueError: Unknown method.
     """
-    from scipy.stats import false_discovery_control
+    from statsmodels.stats.multitest import multipletests
 
     if method not in ("holm", "bh"):
         raise ValueError(f"method must be holm or bh, not {method!r}")
     tested = [i for i, value in enumerate(p) if value == value]
-    raw = [p[i] for i in tested]
-    adjusted = _holm(raw) if method == "holm" or not raw else [float(value) for value in false_discovery_control(raw)]
+    name = "holm" if method == "holm" else "fdr_bh"
+    adjusted = multipletests([p[i] for i in tested], method=name)[1] if tested else ()
     found = [NAN] * len(p)
     for i, value in zip(tested, adjusted, strict=True):
-        found[i] = value
+        found[i] = float(value)
     return found
-
-
-def _holm(p: Sequence[float]) -> list[float]:
-    """Multiply the smallest p by the number of tests, the next by one less, and so on; none falls below one before."""
-    adjusted, largest = [0.0] * len(p), 0.0
-    for rank, i in enumerate(sorted(range(len(p)), key=lambda i: p[i])):
-        largest = max(largest, min(1.0, (len(p) - rank) * p[i]))
-        adjusted[i] = largest
-    return adjusted

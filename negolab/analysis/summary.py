@@ -60,7 +60,6 @@ class Tally:
         decided: Matches that such a move decided.
         faults: Rejected replies by kind and first code.
         forfeits: Matches that ended by forfeit, by the player that forfeited and the kind of its last fault.
-        rejected: Rejected replies in all.
         roles: What games call each seat.
         taken: What language models took by the records, stopped matches included.
     """
@@ -76,7 +75,6 @@ class Tally:
         self.fallbacks = self.decided = 0
         self.faults: Counter[tuple[InvalidKind, str]] = Counter()
         self.forfeits: Counter[tuple[str, InvalidKind]] = Counter()
-        self.rejected = 0
         self.roles: dict[Seat, set[str]] = defaultdict(set)
         self.taken = Cost()
         self._played: set[tuple[str, ...]] = set()
@@ -130,7 +128,6 @@ class Tally:
         last: Rejected | None = None
         for event in record.events:
             if isinstance(event, Rejected):
-                self.rejected += 1
                 last = event
                 self.faults[event.invalid.kind, event.invalid.codes[0]] += 1
         if record.end == "FORFEIT" and last is not None:
@@ -187,7 +184,7 @@ def tally_lines(result: Tally, unit: str, paid: Cost | None = None) -> list[str]
         unit: Unit of the payoffs; means are written in the unit in which people read it.
         paid: What the runs' ledgers say that models took (None: what stands in the records).
     """
-    counts = f"{counted(result.n, 'match')}, {result.rejected:,} rejected replies"
+    counts = f"{counted(result.n, 'match')}, {result.faults.total():,} rejected replies"
     out = [counts, *fallback_lines(result), *_sample(result), ""]
     for end, _ in Counter(end for end, _ in result.observed).most_common():
         out += _beside(result, format_end(end), result.hits(end), 12, _share)
@@ -277,7 +274,7 @@ def _missing(result: Tally) -> Iterator[str]:
 
 def _faults(result: Tally) -> Iterator[str]:
     """Yield one line per kind of fault, so that unreadable replies are not mixed with broken rules or late ones."""
-    if result.rejected:
+    if result.faults:
         yield from ("", "rejected replies")
     for kind in KINDS:
         codes = Counter({code: n for (of, code), n in result.faults.items() if of == kind})

@@ -184,7 +184,8 @@ def cells(path: Place) -> pd.DataFrame:
     Raises:
         ValueError: The folder is not a sweep's, or a status file cannot be read.
     """
-    return sweep.cell_frame(Path(path))
+    rows, columns = sweep.cell_rows(sweep.newest_statuses(Path(path)))
+    return pd.DataFrame(rows, columns=[column.name for column in columns]).astype({"seconds": float, "usd": float})
 
 
 def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
@@ -200,7 +201,8 @@ def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
     Raises:
         ValueError: The frame has no column `cell`, the folder is not a sweep's, or a status file cannot be read.
     """
-    return sweep.with_parameters(frame, Path(path))
+    statuses = sweep.newest_statuses(Path(path))
+    return sweep.join_parameters(frame, {cell: ended.params for cell, ended in statuses.items()})[0]
 
 
 Name = Literal["matches", "seats", "turns", "replies", "proposals", "rounds", "utterances"]

@@ -16,7 +16,7 @@ import typer
 from tqdm import tqdm
 
 from negolab.cli.options import Group
-from negolab.cli.play import escape_line
+from negolab.cli.play import MAX_NAMED, escape_line, print_some
 from negolab.formatting import counted
 from negolab.game import SEATS
 from negolab.record import Record
@@ -31,8 +31,6 @@ app = Group(
     "Import published corpora or your own spreadsheet as records.",
 )
 Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records.")]
-MAX_NAMED = 10
-"""Lines that are named; further ones are counted."""
 LEFT_OUT = "left-out.csv"
 """File in the folder of an import of a spreadsheet: its rows that are part of no record."""
 
@@ -87,15 +85,11 @@ def import_records(
             records.append(record)
         if not records:
             raise ValueError(f"no {unit} could be played again: {errors[0]}")
-    _print_left_out(errors)
+    print_some([f"left out: {text}" for text in errors], _MORE_LEFT_OUT)
     return records, len(records) - len(there)
 
 
-def _print_left_out(lines: Sequence[str]) -> None:
-    for text in lines[:MAX_NAMED]:
-        print(escape_line(f"left out: {text}"))
-    if len(lines) > MAX_NAMED:
-        print(f"left out: {len(lines) - MAX_NAMED:,} more")
+_MORE_LEFT_OUT = "left out: {:,} more"
 
 
 def list_some(items: Sequence[object]) -> str:
@@ -144,10 +138,7 @@ def _print_file(file: CorpusFile, all_: bool) -> None:
         print(f"  one view only, {taken}: {counted(len(single), 'dialogue')}, in lines {list_some(single)}")
     if file.scenarios:
         print(f"  contexts without a dialogue, left out: {file.scenarios:,}")
-    for error in file.errors[:MAX_NAMED]:
-        print(escape_line(f"  no dialogue in {error}"))
-    if len(file.errors) > MAX_NAMED:
-        print(f"  no dialogue in {len(file.errors) - MAX_NAMED:,} more lines")
+    print_some([f"  no dialogue in {error}" for error in file.errors], "  no dialogue in {:,} more lines")
 
 
 def _print_result(records: list[Record], out: Path) -> None:
@@ -326,12 +317,11 @@ def csv_(
     rows_by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, reason in left_out.items():
         rows_by_reason[reason].append(number)
-    _print_left_out(
-        [
-            f"{file.name}, row{'s' * (len(rows) > 1)} {list_some(rows)}{f' (match {match})' * bool(match)}: {reason}"
-            for (match, reason), rows in rows_by_reason.items()
-        ]
-    )
+    told = [
+        f"row{'s' * (len(rows) > 1)} {list_some(rows)}{f' (match {match})' * bool(match)}: {reason}"
+        for (match, reason), rows in rows_by_reason.items()
+    ]
+    print_some([f"left out: {file.name}, {text}" for text in told], _MORE_LEFT_OUT)
     if not records:
         raise ValueError(f"no match of {file} could be imported with {map_}: see the rows and reasons above")
     found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}

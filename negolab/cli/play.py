@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from itertools import groupby
 from pathlib import Path
@@ -56,6 +56,18 @@ def escape_control(text: str) -> str:
 def escape_line(text: str) -> str:
     """Escape control characters and line breaks, so that text of others stays on its line."""
     return escape_control(text).replace("\n", r"\n")
+
+
+MAX_NAMED = 10
+"""Things of a long list that are named; further ones are counted."""
+
+
+def print_some(lines: Sequence[str], more: str) -> None:
+    """Print the first `MAX_NAMED` lines, and `more` with the number of the rest."""
+    for line in lines[:MAX_NAMED]:
+        print(escape_line(line))
+    if len(lines) > MAX_NAMED:
+        print(more.format(len(lines) - MAX_NAMED))
 
 
 def printable(text: str) -> str:

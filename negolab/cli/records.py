@@ -17,7 +17,7 @@ from negolab._internal.files import atomic_write, private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Group, Modules, Trust, advanced, ask_to_trust, import_games, parse_seat
-from negolab.cli.play import RUNS, escape_line
+from negolab.cli.play import RUNS, escape_line, print_some
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import counted, format_end
 from negolab.game import SEATS, Observation, Seat
@@ -87,8 +87,7 @@ def replay(
     """
     modules = import_games(file, module, trust)
     if browser:
-        if not file.exists():
-            raise FileNotFoundError(f"no records at {file}: neither a file nor a folder")
+        open_records(file)  # refuses a path without any
         if id is not None or seat is not None:
             raise ValueError("with --browser, record and seat are chosen on the page: leave out --id and --seat")
         serve.start(
@@ -256,10 +255,7 @@ def export(
         records = select_records(opened, id)
         print_left_out(opened)
         paths = _transcripts(records, to, folder, None if seat is None else parse_seat(seat, records[0].game))
-    for path in paths[:10]:
-        print(play.escape_line(str(path)))
-    if len(paths) > 10:
-        print(f"... and {len(paths) - 10} more")
+    print_some(list(map(str, paths)), "... and {:,} more")
 
 
 _STYLES = {"md": "markdown", "html": "html", "tex": "latex"}

@@ -7,15 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
-from negolab._internal.files import read_text
-from negolab._internal.validation import (
-    TomlTable,
-    check_identifier,
-    check_name,
-    check_text,
-    convert_table,
-    parse_toml,
-)
+from negolab._internal.validation import TomlTable, check_identifier, check_name, check_text, located, read_toml
 
 UnitKind = Literal["utterance", "seat", "match"]
 Level = Literal["nominal", "ordinal", "interval"]
@@ -107,9 +99,6 @@ def read_codebook(path: Path) -> tuple[str, Codebook]:
     Raises:
         ValueError: The file cannot be read or is no codebook; the message names the file and the place.
     """
-    try:
+    with located(path):
         check_name(path.stem, "a codebook's name")
-        return path.stem, convert_table(parse_toml(read_text(path), Codebook), Codebook)
-    except ValueError as error:
-        text = str(error)
-        raise ValueError(text if text.startswith(str(path)) else f"{path}: {text}") from None
+    return path.stem, read_toml(path, Codebook)

@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import msgspec
 import pandas as pd
 
-from negolab._internal.files import append, read_bytes
-from negolab._internal.validation import check_name, is_json, suggest
+from negolab._internal.files import MAX_BYTES, append, read_bytes
+from negolab._internal.validation import check_name, is_json, located, suggest
 from negolab.analysis.columns import Column, Columns, write_csv, write_xlsx
 from negolab.analysis.rows import utterance_rows
 from negolab.analysis.table_columns import MATCH
@@ -240,10 +240,9 @@ def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]
             raise ValueError(f"{path}: the column {name} is {fault}")
     for row, cells in zip(sheet.index, sheet[["id", *book.codes]].to_dict("records"), strict=True):
         marks = {name: str(cells[name]) for name in book.codes}
-        try:
-            yield cells["id"], book.read(marks) if any(marks.values()) else {}
-        except ValueError as error:
-            raise ValueError(f"{path}: row {row}: {error}") from None
+        with located(f"{path}: row {row}"):
+            codes = book.read(marks) if any(marks.values()) else {}
+        yield cells["id"], codes
 
 
 def _read_xlsx(path: Path) -> pd.DataFrame:
@@ -251,15 +250,14 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     outside would make millions of them."""
     from openpyxl import load_workbook
 
-    try:
-        rows = (
-            load_workbook(path, read_only=True, data_only=True)
-            .worksheets[0]
-            .iter_rows(max_col=_MAX_COLUMNS, values_only=True)
-        )
+    kinds = (BadZipFile, LookupError, ValueError, TypeError, SyntaxError)
+    with located(f"{path}: cannot be read as a workbook", kinds):
+        with ZipFile(path) as packed:
+            if sum(part.file_size for part in packed.infolist()) > MAX_BYTES:
+                raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked: no sheet is")
+        book = load_workbook(path, read_only=True, data_only=True)
+        rows = book.worksheets[0].iter_rows(max_col=_MAX_COLUMNS, values_only=True)
         found = {number: cells for number, cells in enumerate(rows, 1) if any(cell is not None for cell in cells)}
-    except (BadZipFile, LookupError, ValueError, TypeError, SyntaxError) as error:
-        raise ValueError(f"{path}: cannot be read as a workbook: {error}") from None
     texts = [["" if cell is None else str(cell).strip() for cell in cells] for cells in found.values()]
     head, *body = texts or [[]]
     return pd.DataFrame(body, [*found][1:], head)

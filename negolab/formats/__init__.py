@@ -16,6 +16,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 from negolab import store
+from negolab._internal.validation import located
 from negolab.events import Ended, Replied
 from negolab.formats import clembench
 from negolab.game import Seat
@@ -67,10 +68,8 @@ class ListedRecord(msgspec.Struct, frozen=True, gc=False):
         file, offset = self.source
         with file.open("rb") as lines:
             lines.seek(offset)
-            try:
+            with located(file):
                 return parse_record(lines.readline(store.MAX_LINE))
-            except ValueError as error:
-                raise ValueError(f"{file}: {error}") from None
 
 
 def list_record(record: Record) -> ListedRecord:

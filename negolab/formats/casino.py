@@ -13,9 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import msgspec
-
 from negolab._internal.files import read_bytes
+from negolab._internal.validation import located
 from negolab.catalog import AnyGame, load
 from negolab.events import Rejected
 from negolab.game import SEATS, Reply, Seat
@@ -58,10 +57,8 @@ def read_file(path: Path) -> list[Dialogue]:
         example = min((file.name for file in path.glob("*.json")), default="casino.json")
         what = f"is a folder: name the files in it, such as {example}" if path.is_dir() else "is no file"
         raise ValueError(f"{path} {what}")
-    try:
-        dialogues = json.loads(read_bytes(path))
-    except (ValueError, RecursionError) as error:
-        raise ValueError(f"{path} is no JSON: {error}") from None
+    with located(f"{path} is no JSON", (ValueError, RecursionError)):
+        dialogues: Any = json.loads(read_bytes(path))
     needed = {"dialogue_id", "chat_logs", "participant_info"}
     if not (isinstance(dialogues, list) and dialogues) or any(
         not (isinstance(one, dict) and needed <= one.keys()) for one in dialogues
@@ -118,8 +115,7 @@ def _to_record(dialogue: Dialogue, file: str) -> Record:
     for turn in turns:
         submit(match, seats[turn.worker], turn.text)
     _compare(match)
-    record = match.record()
-    return Record(msgspec.structs.replace(record.header, created=""), record.events)
+    return match.record(created="")
 
 
 def _turns(logs: Iterable[dict[str, Any]]) -> Iterator[_Turn]:

@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from negolab.game import Seat, other
+from negolab.match import replace_surrogates
 
 ITEMS = ("books", "hats", "balls")
 """Item types in the order of the files: book, hat, ball."""
 
-Counts = tuple[int, int, int]
+Counts = tuple[int, ...]
 Speaker = str
 """`YOU`, the agent whose view a line is, or `THEM`, the other agent."""
 
@@ -124,32 +125,17 @@ def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
         yield _parse_single(waiting)
 
 
-def contexts(dialogues: Iterable[Dialogue]) -> tuple[tuple[Counts, Counts, Counts], ...]:
-    """Return the distinct (counts, values of A, values of B) by first appearance, for `Split(contexts=...)`."""
-    found = ((_row(one["counts"]), _row(one["values"]["A"]), _row(one["values"]["B"])) for one in dialogues)
-    return tuple(dict.fromkeys(found))
-
-
 # One line.
 
 
 def _parse_line(number: int, line: str) -> View | Context:
     if "  " in line:
         raise LineError(number, "fields must be separated by single blanks")
-    if not _is_unicode(line):
+    if replace_surrogates(line) != line:  # bytes of it could not be decoded
         raise LineError(number, "not UTF-8")
     if _CONTEXT.fullmatch(line):
         return Context(number, line)
     return _tagged(number, line) if line.startswith("<input>") else _data(number, line)
-
-
-def _is_unicode(line: str) -> bool:
-    """Return False if bytes of the line could not be decoded, and stand as lone surrogates."""
-    try:
-        line.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _fit(pattern: re.Pattern[str], text: str, number: int, fault: str) -> re.Match[str]:
@@ -173,11 +159,9 @@ def _data(number: int, line: str) -> View:
     worth = took if isinstance(took, str) else str(_points(took, own))
     if reward != worth:
         raise LineError(number, f"the reward of this selection is {worth}, not {reward!r:.40}")
-    if flag == "disagree":
-        return View(number, "data", counts, own, partners, turns, closer, "mismatch", took, None)
-    if isinstance(took, str):
-        return View(number, "data", counts, own, partners, turns, closer, _WORDS[took], took, None)
-    return View(number, "data", counts, own, partners, turns, closer, "agreed", took, _complement(counts, took))
+    end = "mismatch" if flag == "disagree" else _WORDS[took] if isinstance(took, str) else "agreed"
+    left = _complement(counts, took) if end == "agreed" and not isinstance(took, str) else None
+    return View(number, "data", counts, own, partners, turns, closer, end, took, left)
 
 
 def _tagged(number: int, line: str) -> View:
@@ -209,32 +193,29 @@ def _contexts(number: int, mine: str, theirs: str) -> tuple[Counts, Counts, Coun
 
 def _context(text: str) -> tuple[Counts, Counts]:
     """Parse `c0 v0 c1 v1 c2 v2` into (counts, values)."""
-    c0, v0, c1, v1, c2, v2 = map(int, text.split(" "))
-    return (c0, c1, c2), (v0, v1, v2)
+    numbers = tuple(map(int, text.split(" ")))
+    return numbers[::2], numbers[1::2]
 
 
 def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Speaker, str]:
     """Parse a dialogue into (turns, speaker of the closing `<selection>`, text after it)."""
     *said, last = talk.split(" <eos> ")
     closing = _fit(_CLOSING, last, number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
-    turns: list[tuple[Speaker, str]] = []
-    for turn in said:
-        found = _fit(_TURN, turn, number, f"a turn must begin with YOU: or THEM: and have words, not {turn!r:.40}")
-        turns.append((found[1], found[2]))
-    return tuple(turns), closing[1], closing[2] or ""
+    fault = "a turn must begin with YOU: or THEM: and have words, not {!r:.40}"
+    turns = [_fit(_TURN, turn, number, fault.format(turn)) for turn in said]
+    return tuple((found[1], found[2]) for found in turns), closing[1], closing[2] or ""
 
 
 def _items(number: int, text: str, counts: Counts) -> Counts:
     found = _fit(_ITEMS, text, number, f"a selection must be item0=n item1=n item2=n or its words, not {text!r:.40}")
-    a, b, c = map(int, found.groups())
-    if a > counts[0] or b > counts[1] or c > counts[2]:
-        raise LineError(number, f"the selection {(a, b, c)} takes more than the counts {counts}")
-    return a, b, c
+    took = tuple(map(int, found.groups()))
+    if min(_complement(counts, took)) < 0:
+        raise LineError(number, f"the selection {took} takes more than the counts {counts}")
+    return took
 
 
 def _complement(counts: Counts, took: Counts) -> Counts:
-    a, b, c = (count - taken for count, taken in zip(counts, took, strict=True))
-    return a, b, c
+    return tuple(count - taken for count, taken in zip(counts, took, strict=True))
 
 
 def _points(took: Counts, values: Counts) -> int:
@@ -310,11 +291,6 @@ def _seat(speaker: Speaker) -> Seat:
 
 def _named(row: Counts) -> dict[str, int]:
     return dict(zip(ITEMS, row, strict=True))
-
-
-def _row(named: dict[str, int]) -> Counts:
-    a, b, c = (named[item] for item in ITEMS)
-    return a, b, c
 
 
 def _plain(took: Counts | str | None) -> dict[str, int] | str | None:

@@ -5,12 +5,10 @@ A dialogue is played again message by message, so that everything that reads rec
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import msgspec
 
 from negolab.catalog import load
 from negolab.formats.dealornodeal import Dialogue, LineError, scan_corpus
@@ -100,8 +98,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
             _submit(match, seat, game.say(Proposal(tuple(dialogue["keep"][seat][item] for item in game.items))))
     else:
         match.abort(WORDS[dialogue["end"]])
-    record = match.record()
-    return Record(msgspec.structs.replace(record.header, created=""), record.events)
+    return match.record(created="")
 
 
 def record_id(dialogue: Dialogue, file: str) -> str:
@@ -175,11 +172,8 @@ def figures(records: Iterable[Record]) -> Figures:
         if record.end == "AGREED":
             optimal.append(record.game.details(final_state(record))["rounds"][0]["pareto"])
     count = len(scores) // 2
-    return Figures(count, len(optimal), _share(len(optimal), count), _share(sum(scores), len(scores)), _mean(optimal))
-
-
-def _mean(flags: Sequence[bool]) -> float | None:
-    return _share(sum(flags), len(flags))
+    shares = _share(len(optimal), count), _share(sum(scores), len(scores)), _share(sum(optimal), len(optimal))
+    return Figures(count, len(optimal), *shares)
 
 
 def _share(part: float, whole: int) -> float | None:

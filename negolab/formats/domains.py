@@ -22,7 +22,7 @@ from defusedxml.ElementTree import fromstring
 
 from negolab import catalog
 from negolab._internal.files import read_text
-from negolab._internal.validation import convert_table
+from negolab._internal.validation import convert_table, located
 from negolab.game import SEATS, Seat
 from negolab.games.agenda.rules import Agenda
 from negolab.games.agenda.scenario import MAX_OPTIONS, Issue, PointsTable, points_table
@@ -269,10 +269,8 @@ def _scenario(
         found["reservation"][seat] = round(reservation * scale)
         for issue, row in zip(found["issues"], side.rows, strict=True):
             issue[seat] = [round(value * scale) for value in row]
-    try:
+    with located(f"{folder}: cannot be converted"):
         convert_table(found, Agenda)
-    except ValueError as error:
-        raise ValueError(f"{folder}: cannot be converted: {error}") from None
     return _toml(found), [names, *said]
 
 
@@ -314,10 +312,10 @@ def _genius_files(game: Agenda, tables: Mapping[Seat, PointsTable]) -> dict[str,
     if any(points < 0 for table in tables.values() for row in table for points in row):
         raise ValueError("negative points cannot be converted to GENIUS")
     files = {"domain.xml": ET.Element("negotiation_template")}
-    _genius_space(files["domain.xml"], game, None)
+    files["domain.xml"].append(_genius_space(game, None))
     for seat, table in tables.items():
         total = sum(map(max, table)) or 1
-        space = files[f"profile-{seat}.xml"] = _genius_space(None, game, table)
+        space = files[f"profile-{seat}.xml"] = _genius_space(game, table)
         for number, row in enumerate(table, 1):
             ET.SubElement(space[0], "weight", index=str(number), value=repr(max(row) / total))
         ET.SubElement(space, "discount_factor", value=repr(float(Fraction(game.discount)) ** game.turns))
@@ -327,13 +325,8 @@ def _genius_files(game: Agenda, tables: Mapping[Seat, PointsTable]) -> dict[str,
     return {name: ET.tostring(root, "unicode") + "\n" for name, root in files.items()}
 
 
-def _genius_space(parent: ET.Element | None, game: Agenda, table: PointsTable | None) -> ET.Element:
-    attributes = {"number_of_issues": str(len(game.agenda))}
-    space = (
-        ET.Element("utility_space", attributes)
-        if parent is None
-        else ET.SubElement(parent, "utility_space", attributes)
-    )
+def _genius_space(game: Agenda, table: PointsTable | None) -> ET.Element:
+    space = ET.Element("utility_space", number_of_issues=str(len(game.agenda)))
     objective = ET.SubElement(space, "objective", index="0", etype="objective", type="objective", name="root")
     for number, issue in enumerate(game.agenda):
         attributes = dict.fromkeys(("etype", "type", "vtype"), "discrete")

@@ -21,7 +21,7 @@ import msgspec
 
 from negolab import catalog
 from negolab._internal.files import read_text
-from negolab._internal.validation import convert_table, parse_toml, suggest
+from negolab._internal.validation import located, read_toml, suggest
 from negolab.catalog import AnyGame
 from negolab.formats.casino import submit
 from negolab.game import SEATS, Seat, other
@@ -105,11 +105,7 @@ def read_number(text: str, decimal: str = ".") -> str:
 
 def read_map(path: Path) -> ImportMap:
     """Read a map; a scenario that it names lies beside it. `ValueError` names the place of a mistake."""
-    text = read_text(path)
-    try:
-        plan = convert_table(parse_toml(text, ImportMap), ImportMap)
-    except ValueError as error:
-        raise ValueError(f"{path}: {error}") from None
+    plan = read_toml(path, ImportMap)
     if str(preset := plan.game.get("preset", "")).endswith(".toml"):
         plan.game["preset"] = str(path.parent / preset)
     return plan
@@ -134,12 +130,8 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     if not text.strip() or widest > MAX_COLUMNS:
         raise ValueError(f"{path}: {'has no rows' if widest <= MAX_COLUMNS else f'has a row of {widest:,} cells'}")
     options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}
-    try:
+    with located(f"{path}: is no table with {mark!r} between its cells"):
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
-    except ValueError as error:
-        raise ValueError(
-            f"{path}: is no table with {mark!r} between its cells: {' '.join(str(error).split())}"
-        ) from None
     sheet = sheet.fillna("").map(str.strip)
     sheet.index += 1
     sheet.columns = [*sheet.iloc[0]]
@@ -301,8 +293,7 @@ class Importer:
             submit(played, seat, _CLOSING[self.game], SOURCE)
         if played.ended is None:
             raise ValueError("the rules do not end the match after it: add the rows that are missing")
-        record = played.record()
-        return Record(msgspec.structs.replace(record.header, created=""), record.events)
+        return played.record(created="")
 
     def _game(self, log: Log, most: int) -> AnyGame:
         """Return the game of a match, whose limits fit the longest match."""

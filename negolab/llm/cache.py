@@ -15,15 +15,16 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import AbstractContextManager, closing
 from itertools import groupby
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import msgspec
 import platformdirs
 import sqlalchemy as sa
+from typing_extensions import override
 
 from negolab._internal import sqlite
 from negolab.ledger import PICO, TOKENS, Cost
@@ -126,7 +127,7 @@ def request_json(endpoint: str, call: Call) -> bytes:
     )
 
 
-class Cache:
+class Cache(AbstractContextManager["Cache"]):
     """A file of answers, open for one run.
 
     An answer that this run has paid for comes back as it was; one that another run has paid for has `replayed` set.
@@ -256,9 +257,7 @@ class Cache:
             raise RunFailed(f"{self.file}: contains an unreadable answer ({error}): move the file elsewhere") from None
         return answer if paid_by == self.run else msgspec.structs.replace(answer, replayed=True)
 
-    def __enter__(self) -> Self:
-        return self
-
+    @override
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.close()
 

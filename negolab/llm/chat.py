@@ -51,49 +51,36 @@ class Chat:
         self._mode = mode
         self._single_message = single_message
         head: tuple[Message, ...] = () if system is None else (Message("system", system),)
-        self._state = self._previous = ChatState(settled=head)
+        self.state = self._previous = ChatState(settled=head)
         self._last, self._opening = last, len(head) + 2
-
-    @property
-    def last_prompt(self) -> str:
-        """The last message to the model."""
-        return self._state.user
-
-    @property
-    def turn(self) -> int:
-        return self._state.turn
-
-    @property
-    def attempt(self) -> int:
-        return self._state.attempt
 
     def next_messages(self, told: AnyGame, ask: Ask) -> tuple[Message, ...]:
         """Return the messages that ask for the next answer.
 
         The same ask again replaces the last one; so does the next ask if the last was neither answered nor rejected.
         """
-        state, seen, count = self._state, ask.seen, len(ask.rejected)
+        state, seen, count = self.state, ask.seen, len(ask.rejected)
         is_same = state.seen is not None and (seen is state.seen or seen == state.seen)
         if is_same and count == state.attempt:
-            self._state = replace(state, answer=None)
+            self.state = replace(state, answer=None)
         else:
             if state.answer is None and count <= state.attempt:
                 state = self._previous
             self._previous = state
-            self._state = self._next(told, ask, state)
+            self.state = self._next(told, ask, state)
         return self.messages
 
     @property
     def messages(self) -> tuple[Message, ...]:
         """The messages that ask for an answer."""
-        settled = self._state.settled
+        settled = self.state.settled
         if self._last is not None:
             settled = settled[: self._opening] + settled[self._opening :][-2 * self._last :]
-        return settled + (Message("user", self._state.user),)  # noqa: RUF005 -- faster than unpacking
+        return settled + (Message("user", self.state.user),)  # noqa: RUF005 -- faster than unpacking
 
     def record_answer(self, answer: str) -> None:
         """Add the model's answer, in the text that it will see as its own."""
-        self._state = replace(self._state, answer=answer)
+        self.state = replace(self.state, answer=answer)
 
     def _next(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
         count = len(ask.rejected)

@@ -143,7 +143,7 @@ class LLM:
             model=self.settings.model,
             messages=messages,
             params={**self._parameters, **self._mode.request_fields(told, ask.seen)},
-            repetition=(self.match, ask.seen.seat, self._chat.turn, self._chat.attempt),
+            repetition=(self.match, ask.seen.seat, self._chat.state.turn, self._chat.state.attempt),
             began=self.began,
             is_readable=lambda answer: self._is_readable(told, ask, answer),
         )
@@ -165,7 +165,7 @@ class LLM:
             usage=_usage_record(answer) | ({"sent": dict(self._used)} if answer.sent else {}),
             cost=answer.cost,
             request_id=answer.request_id,
-            asked=self._chat.last_prompt,
+            asked=self._chat.state.user,
             raw=None if raw == text else raw,
         )
         return Malformed(reply, game_text) if isinstance(game_text, Invalid) else reply

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from negolab._internal.files import read_bytes
-from negolab._internal.validation import Count, Share, check_fields, explain_validation_error, parse_value, suggest
+from negolab._internal.validation import Count, Share, check_fields, convert_value, parse_value, suggest
 from negolab.llm.endpoint.compatibility import RESERVED
 from negolab.llm.endpoint.keys import base_url
 
@@ -103,10 +103,8 @@ def model_settings(values: dict[str, Any]) -> Settings:
     for name in values:
         if name not in Settings.__struct_fields__:
             raise ValueError(f"a model player has no parameter {name!r}: {suggest(name, fields)}")
-    try:
-        return msgspec.convert(values, Settings, strict=False)
-    except msgspec.ValidationError as error:
-        raise ValueError(explain_validation_error(error, Settings, values, _ERROR_PREFIX)) from None
+    settings: Settings = convert_value(values, Settings, label=_ERROR_PREFIX, strict=False)
+    return settings
 
 
 def _collect_extra(values: dict[str, Any]) -> dict[str, Any]:

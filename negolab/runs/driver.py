@@ -191,9 +191,13 @@ def make_player(
 
     Its seed derives from the deal's seed and the seat, unless its name carries one; `load` as in `resolve`.
     """
-    factory = resolve(name, game, load=load)
+    return _seated(resolve(name, game, load=load), seed, seat, models=models, match=match)
+
+
+def _seated(factory: PlayerFactory, seed: int, seat: Seat, **more: Any) -> Player:
+    """Make a player that the factory can make for this seat, with a seed that derives from that of the deal."""
     factory.check_seat(seat)
-    return factory.make(seed=derive_seed(seed, "player", seat), models=models, match=match)
+    return factory.make(seed=derive_seed(seed, "player", seat), **more)
 
 
 def seat_players(
@@ -225,9 +229,7 @@ def seat_players(
         if seat in people:
             continue
         factory = resolve(name, match.game, load=load) if factories is None else factories[name]
-        factory.check_seat(seat)
-        seed = derive_seed(match.seed or 0, "player", seat)
-        players[seat] = factory.make(seed=seed, match=cache_id, models=models)
+        players[seat] = _seated(factory, match.seed or 0, seat, match=cache_id, models=models)
         facts[seat] = factory.facts
     _note_players(match, players, facts)
     return players
@@ -259,8 +261,7 @@ def _check_players(match: Match, players: Mapping[Seat, PlayerSpec], time_limit:
             raise ValueError(f"seat {seat} needs a player: a name, or an object with reply(told, ask)")
         if isinstance(player, type) or not callable(getattr(player, "reply", None)):
             factory = resolve(player, match.game)
-            factory.check_seat(seat)
-            player = factory.make(seed=derive_seed(match.seed or 0, "player", seat), match=match.id)
+            player = _seated(factory, match.seed or 0, seat, match=match.id)
             match.players.setdefault(seat, factory.name)
             facts[seat] = factory.facts
         else:

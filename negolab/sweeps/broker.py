@@ -10,7 +10,7 @@ import hmac
 import secrets
 import threading
 import uuid
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.error import HTTPError
@@ -30,6 +30,8 @@ from negolab.llm.models import Models
 if TYPE_CHECKING:
     from aiohttp import web
     from distributed import Client
+
+    _Handler = Callable[[web.Request], Awaitable[web.Response]]
 
 
 class _CompletionRequest(msgspec.Struct):
@@ -63,8 +65,8 @@ class Broker:
         from aiohttp import web
 
         app = web.Application(client_max_size=2**24)
-        app.router.add_post(f"{BROKER_PATH}/chat/completions", self._complete)
-        app.router.add_get(f"{BROKER_PATH}/models", self._list_models)
+        app.router.add_post(f"{BROKER_PATH}/chat/completions", self._guarded(self._complete))
+        app.router.add_get(f"{BROKER_PATH}/models", self._guarded(self._list_models))
         runner = web.AppRunner(app, handler_cancellation=True, access_log=None, shutdown_timeout=1)
         await runner.setup()
         try:
@@ -78,45 +80,42 @@ class Broker:
         """Close the connections to the models."""
         await self._models.close()
 
+    def _guarded(self, handler: _Handler) -> _Handler:
+        """Return a handler for the cells of this sweep alone, whose failures are answers that say whom they stop."""
+
+        async def guarded(request: web.Request) -> web.Response:
+            header = request.headers.get("Authorization", "").encode("utf-8", "replace")
+            if not hmac.compare_digest(header, f"Bearer {self.token}".encode()):
+                return _error_response(401, "invalid_api_key", "this broker answers the cells of its own sweep")
+            try:
+                return await handler(request)
+            except GameFailed as failed:
+                return _error_response(422, "game_failed", str(failed))
+            except (RunFailed, ValueError) as failed:
+                if isinstance(failed, BudgetReached):
+                    self.failure = self.failure or failed
+                return _error_response(403, "run_failed", str(failed))
+
+        return guarded
+
     async def _complete(self, request: web.Request) -> web.Response:
-        if not self._is_authorized(request):
-            return _error_response(401, "invalid_api_key", "this broker answers the cells of its own sweep")
-        try:
-            call = _parse_call(await request.read())
-        except ValueError as error:
-            return _error_response(422, "game_failed", str(error))
-        try:
-            return _answer_response(call, await self._models.endpoint(key=self._key).answer(call))
-        except GameFailed as failed:
-            return _error_response(422, "game_failed", str(failed))
-        except (RunFailed, ValueError) as failed:
-            if isinstance(failed, BudgetReached):
-                self.failure = self.failure or failed
-            return _error_response(403, "run_failed", str(failed))
+        call = _parse_call(await request.read())
+        return _answer_response(call, await self._models.endpoint(key=self._key).answer(call))
 
     async def _list_models(self, request: web.Request) -> web.Response:
-        if not self._is_authorized(request):
-            return _error_response(401, "invalid_api_key", "this broker answers the cells of its own sweep")
-        try:
-            names = await self._models.endpoint(key=self._key).list_models()
-        except (RunFailed, ValueError) as failed:
-            return _error_response(403, "run_failed", str(failed))
+        names = await self._models.endpoint(key=self._key).list_models()
         return _response(200, {"object": "list", "data": [{"id": name, "object": "model"} for name in names]})
-
-    def _is_authorized(self, request: web.Request) -> bool:
-        header = request.headers.get("Authorization", "")
-        return hmac.compare_digest(header.encode("utf-8", "replace"), f"Bearer {self.token}".encode())
 
 
 def _parse_call(body: bytes) -> Call:
-    """Parse a request, or raise ValueError; without a repetition it never matches a cached answer."""
+    """Parse a request, or raise GameFailed; without a repetition it never matches a cached answer."""
     try:
         request = msgspec.json.decode(body, type=_CompletionRequest)
         params: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise ValueError(f"not a request for a chat completion: {error}") from None
+        raise GameFailed(f"not a request for a chat completion: {error}") from None
     if request.stream:
-        raise ValueError("a broker's answers come whole: leave out stream")
+        raise GameFailed("a broker's answers come whole: leave out stream")
     repetition = params.pop(REPETITION, None)
     for name in _CompletionRequest.__struct_fields__:
         params.pop(name, None)

@@ -20,6 +20,7 @@ import msgspec
 from negolab import user_code
 from negolab._internal import clock, manifest
 from negolab._internal.files import append, fsync_folder
+from negolab._internal.validation import located
 from negolab._internal.version import __version__
 from negolab.sweeps import status
 from negolab.sweeps.plan import SweepCell, SweepPlan
@@ -228,10 +229,8 @@ def read_folder_plan(path: str | Path) -> SweepPlan:
     fields = manifest.read(folder)
     if "notebook" not in fields:
         raise ValueError(f"{path} is not the folder of a sweep: name one written by negolab sweep run")
-    try:
+    with located(f"{folder / manifest.FILE} has no sweep plan", msgspec.ValidationError):
         return msgspec.convert(fields["plan"], type=SweepPlan)
-    except msgspec.ValidationError as error:
-        raise ValueError(f"{folder / manifest.FILE} has no sweep plan: {error}") from None
 
 
 def read_sweep_status(path: str | Path, before: SweepStatus | None = None) -> SweepStatus:

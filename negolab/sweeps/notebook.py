@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from negolab import user_code
 from negolab._internal.files import atomic_write
-from negolab._internal.validation import suggest
+from negolab._internal.validation import located, suggest
 from negolab.sweeps.plan import SWEEP_PARAMETERS
 
 if TYPE_CHECKING:
@@ -37,10 +37,8 @@ class Notebook:
         import nbformat  # a third of a second to import
 
         self.path, self._home = path, home or path.parent
-        try:
+        with located(f"{path} is not a notebook", Exception):  # nbformat raises whatever its readers raise
             self._node: Any = nbformat.read(path, 4)
-        except Exception as error:  # nbformat raises whatever its readers raise
-            raise ValueError(f"{path} is not a notebook: {error}") from None
         python = {"name": "python3", "language": "python", "display_name": "Python 3"}
         self._node.metadata.setdefault("kernelspec", python)
         self._node.metadata.setdefault("language_info", {"name": "python"})

@@ -12,9 +12,7 @@ from typing import Any
 
 import msgspec
 
-from negolab._internal import validation
-from negolab._internal.files import read_text
-from negolab._internal.validation import Count, Positive, TomlTable
+from negolab._internal.validation import Count, Positive, TomlTable, read_toml
 from negolab.llm.endpoint.keys import base_url
 from negolab.llm.endpoint.policy import Limits as Allowed
 from negolab.llm.endpoint.prices import Prices
@@ -289,12 +287,7 @@ def _text(value: Any) -> str:
 
 def read_plan(path: str | Path) -> SweepPlan:
     """Read a plan; ValueError names the file, the place in it and what to do."""
-    path = Path(path)
-    text = read_text(path)
-    try:
-        return validation.convert_table(validation.parse_toml(text, SweepPlan), SweepPlan)
-    except ValueError as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
+    return read_toml(Path(path), SweepPlan)
 
 
 def plan_name(path: Path) -> str:

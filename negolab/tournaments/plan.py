@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from negolab import catalog, user_code
-from negolab._internal.files import read_text
-from negolab._internal.validation import Count, Positive, TomlTable, convert_table, parse_toml, suggest
+from negolab._internal.validation import Count, Positive, TomlTable, read_toml, suggest
 from negolab.catalog import AnyGame
 from negolab.game import SEATS
 from negolab.players.code import parse_reference
@@ -168,11 +167,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
 
 def read_plan(path: Path) -> TournamentPlan:
     """Read a plan; ValueError names the file, the place in it and what to do."""
-    text = read_text(path)
-    try:
-        return convert_table(parse_toml(text, TournamentPlan), TournamentPlan)
-    except ValueError as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
+    return read_toml(path, TournamentPlan)
 
 
 def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:

@@ -17,7 +17,6 @@ from negolab import laws
 from negolab.analysis import tables
 from negolab.catalog import load, parameters, stored_game
 from negolab.events import Rejected
-from negolab.formats.dealornodeal import contexts
 from negolab.game import SEATS, Invalid, Seat, observe, other
 from negolab.games.split import PRESETS, Action, EndTalk, Message, Proposal, Split, allocate, corpus_scenarios
 from negolab.games.split.allocation import complement, points
@@ -766,7 +765,8 @@ def test_players_say_nothing_that_is_too_long() -> None:
 
 def test_imported_contexts_can_be_played() -> None:
     lines = ["1 1 3 3 2 0", "1 4 3 0 2 3", "", "1 4 1 0 3 2", "1 1 1 6 3 1", "1 1 3 3 2 0", "1 4 3 0 2 3"]
-    found = contexts(read_corpus(lines))
+    told = ((one["counts"], one["values"]["A"], one["values"]["B"]) for one in read_corpus(lines))
+    found = tuple(dict.fromkeys(tuple(tuple(part.values()) for part in each) for each in told))
     assert found == (((1, 3, 2), (1, 3, 0), (4, 0, 3)), ((1, 1, 3), (4, 0, 2), (1, 6, 1)))
     game = split("deal-or-no-deal", source="contexts", contexts=found, rounds=40)
     drawn = {(d.stock, d.values["A"], d.values["B"]) for d in game.deal(random.Random(1)).hidden.rounds}

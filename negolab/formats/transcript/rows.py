@@ -132,7 +132,7 @@ class _RowBuilder:
         if rejected is None:
             self.rows.append(Row("GM", seat, self._told[seat].prompt(seen, self._since.get(seat))))
         else:
-            self._mark(seat, reason="")
+            self.mark(seat, reason="")
             self.rows.append(Row("GM", seat, rejected.reason, refusal=True))
         self._since[seat] = seen
         self._said[seat] = len(self.rows)
@@ -144,15 +144,9 @@ class _RowBuilder:
             codes = f"(no words: {', '.join(rejected.invalid.codes)})"
             self.reply(seen, Reply(rejected.said.text or codes) if rejected.said else Reply(codes))
         self._rejected[seen.seat] = rejected.invalid
-        self._mark(seen.seat, codes=rejected.invalid.codes, reason=rejected.invalid.reason)
+        self.mark(seen.seat, codes=rejected.invalid.codes, reason=rejected.invalid.reason)
 
-    def forfeit(self, seat: Seat) -> None:
-        self._mark(seat, forfeit=True)
-
-    def remark(self, seat: Seat, words: str) -> None:
-        self._mark(seat, remark=words)
-
-    def _mark(self, seat: Seat, **changes: Any) -> None:
+    def mark(self, seat: Seat, **changes: Any) -> None:
         """Change the row of this seat's last reply."""
         at = self._said[seat]
         self.rows[at] = msgspec.structs.replace(self.rows[at], **changes)
@@ -178,14 +172,14 @@ def _of_record(record: Record) -> list[Row]:
             case Rejected(seat):
                 telling.reject(observe(fold.state, seat), event)
             case Forfeited(seat):
-                telling.forfeit(seat)
+                telling.mark(seat, forfeit=True)
             case Ended(end):
                 telling.end(end)
         after = fold.apply(event).public
         if isinstance(event, Stepped):
             telling.move_on(*SEATS)
             for seat in event.seats:
-                telling.remark(seat, game.describe_effect(after))
+                telling.mark(seat, remark=game.describe_effect(after))
         elif isinstance(event, Forfeited) and after != before:
             telling.move_on(event.seat)
     return telling.rows
@@ -205,7 +199,7 @@ def _of_view(view: SeatRecord) -> list[Row]:
             case Rejected() if seen is not None:
                 telling.reject(seen, entry)
             case Forfeited(seat):
-                telling.forfeit(seat)
+                telling.mark(seat, forfeit=True)
             case SeatOutcome(end):
                 telling.end(end)
     return telling.rows

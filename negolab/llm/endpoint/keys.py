@@ -105,7 +105,7 @@ def base_url(given: str | None, environment: Mapping[str, str]) -> str:
         ValueError: The address is invalid or holds a secret. The message does not repeat a secret.
     """
     default = next(filter(None, map(environment.get, URL_NAMES)), DEFAULT_URL)
-    url = default if given is None else _nonempty(given)
+    url = str(default if given is None else given)
     try:
         parts = urlsplit(url.strip())
         host, port = parts.hostname, parts.port
@@ -118,17 +118,6 @@ def base_url(given: str | None, environment: Mapping[str, str]) -> str:
             "a base URL must end with its path: put a key into an environment variable, not into the address"
         )
     if parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url.strip()):
-        raise ValueError(_bad_url_message(url))
+        raise ValueError(f"a base URL looks like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {given or url!r}")
     del port  # read to have it checked
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"
-
-
-def _nonempty(url: object) -> str:
-    """Reject an empty address, such as an unset variable: calls must not go elsewhere than was meant."""
-    if not (isinstance(url, str) and url.strip()):
-        raise ValueError(_bad_url_message(url))
-    return url
-
-
-def _bad_url_message(url: object) -> str:
-    return f"a base URL looks like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {url!r}"
