@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NoReturn, Self, TypeVar
 
 import msgspec
 from typing_extensions import override
@@ -130,6 +130,10 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
     details: dict[str, Any] = {}
 
 
+Time = Annotated[float, msgspec.Meta(ge=0, le=9e9)]
+"""Seconds since the epoch, up to the year 2255."""
+
+
 class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
     """A player's text with data about how it was produced.
 
@@ -150,8 +154,8 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
     text: str
     via: str | None = None
-    asked_at: float | None = None
-    answered_at: float | None = None
+    asked_at: Time | None = None
+    answered_at: Time | None = None
     model: str | None = None
     reasoning: str | None = None
     usage: dict[str, Any] | None = None

@@ -7,7 +7,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache, wraps
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
 from typing_extensions import TypedDict, override
@@ -55,7 +55,7 @@ class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """
 
     schema: int = msgspec.field(default=SCHEMA, name="schema")
-    id: str
+    id: Annotated[str, msgspec.Meta(min_length=1)]
     game: str
     preset: str | None = None
     params: dict[str, Any]
@@ -254,6 +254,8 @@ def parse_record(line: bytes | str) -> Record:
         raise ValueError(f"record {record.id} has schema {record.header.schema}")
     if record.header.schema > SCHEMA:
         raise ValueError(f"record {record.id} has schema {record.header.schema}; this negolab reads up to {SCHEMA}")
+    if not is_finite(record.header.seed):
+        raise ValueError(f"record {record.id} has a seed beyond floats")
     if not record.events or not isinstance(record.events[0], Dealt):
         raise ValueError(f"record {record.id} does not start with a deal")
     last = record.events[-1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import time
@@ -87,10 +88,10 @@ def find(path: str | Path, id: str) -> Record:
         FileNotFoundError: There is neither a file nor a folder at `path`.
         ValueError: There is no such record, or its line is none.
     """
-    word = id.encode()
+    words = {id.encode(), msgspec.json.encode(id)[1:-1], json.dumps(id)[1:-1].encode()}  # as we and others write it
     for file in record_files(Path(path)):
         for _, line in iter_lines(file, bytes):
-            if word in line and (record := parse_record(line)).id == id:
+            if any(word in line for word in words) and (record := parse_record(line)).id == id:
                 return record
     raise ValueError(f"there is no record {id} in {path}")
 

@@ -117,5 +117,5 @@ def _first_game(part: Part) -> str:
         with part.file.open("rb") as lines:
             lines.seek(part.start)
             return decode_raw(lines.readline()).header.game
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""

@@ -247,9 +247,9 @@ def _record_files(path: Path, kind: Kind) -> Iterator[tuple[str | None, Path]]:
     if kind != "sweep":
         yield from ((_cell_around(file, path), file) for file in store.record_files(path))
         return
-    for file in sorted(path.glob(f"cells/*/{status.FILE}")):
-        if (cell := status.read_status(file.parent)) is not None:
-            yield from ((cell.id, records) for records in store.record_files(file.parent))
+    for folder in status.subfolders(path / status.CELLS):
+        if (cell := status.read_status(folder)) is not None:
+            yield from ((cell.id, records) for records in store.record_files(folder))
 
 
 def _cell_around(file: Path, root: Path) -> str | None:

@@ -124,6 +124,8 @@ def test_a_comparison_that_is_not_balanced_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="a and b share no draw"):
         contrast(apart, "a", "b", "gain")
     assert contrasts(apart, "gain", by=()).n[0] == 0
+    with pytest.raises(ValueError, match="a and b never took the same seat: play each match from both seats"):
+        contrast(rows.assign(seat=rows.player.map({"a": "A", "b": "B"})), "a", "b", "gain")
 
 
 def test_opponents_weigh_equally_however_often_they_were_met() -> None:

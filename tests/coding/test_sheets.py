@@ -7,6 +7,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pandas as pd
 import pytest
@@ -238,6 +239,10 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     workbook.worksheets[0]["XFD100000"] = "x"
     workbook.save(sheet)
     assert "9 of 9 are coded" in exchange(run, name, book, "anna", sheet)[0]
+    with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
+        packed.writestr("xl/more.xml", b" " * (65 << 20))
+    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it is longer than 64 MiB"):
+        exchange(run, name, book, "anna", sheet)
     sheet.write_bytes(b"no workbook")
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook"):
         exchange(run, name, book, "anna", sheet)

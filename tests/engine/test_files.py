@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import stat
 import tracemalloc
 from collections.abc import Callable
@@ -10,11 +11,12 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import pytest
+from negolab_widgets.report import read_run
 
 from negolab._internal import manifest
 from negolab._internal.files import atomic_write, read_text
 from negolab.catalog import load
-from negolab.formats import casino
+from negolab.formats import casino, open_source
 from negolab.formats.clembench.episodes import read_json
 from negolab.match import Match
 from negolab.runs.batch import batch
@@ -169,5 +171,21 @@ def test_folders_elsewhere_are_no_attempts_of_a_sweep(tmp_path: Path) -> None:
     (tmp_path / "mine" / "letters").mkdir(parents=True)
     (out.path / "attempts").symlink_to(tmp_path / "mine")
     plan = read_plan(tmp_path / "plan.toml")
-    with claim_folder(out, plan, Notebook(tmp_path / "game.ipynb").sha256):
-        assert (tmp_path / "mine" / "letters").is_dir()
+    with (
+        pytest.raises(ValueError, match="attempts is a link, and cells are kept in the folder itself"),
+        claim_folder(out, plan, Notebook(tmp_path / "game.ipynb").sha256),
+    ):
+        pass
+    assert (tmp_path / "mine" / "letters").is_dir()
+
+
+@pytest.mark.parametrize("place", ["cells", "cells/one"])
+def test_cells_of_another_sweep_are_not_read_through_a_link(tmp_path: Path, place: str) -> None:
+    mine, theirs = (finished_sweep(tmp_path / name, "[grid]\nbeta = [0.2]\n").path for name in ("mine", "theirs"))
+    (cell,) = (theirs / "cells").iterdir()
+    moved = theirs / "cells" if place == "cells" else cell
+    shutil.rmtree(moved)
+    moved.symlink_to(mine / "cells" if place == "cells" else mine / "cells" / cell.name)
+    for look in (read_run, lambda path: list(open_source(path))):
+        with pytest.raises(ValueError, match=f"{moved} is a link, and cells are kept in the folder itself"):
+            look(theirs)

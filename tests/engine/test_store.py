@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import warnings
 from pathlib import Path
 from typing import Any
@@ -56,6 +58,36 @@ def test_a_bad_line_inside_a_file_is_named(tmp_path: Path) -> None:
         read(file)
     found = iter_records(file)
     assert next(found).id == RECORDS[0].id
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        ({"notes": {"models": "x"}}, "not a record: Expected `object`, got `str` - at `$.header.notes.models`"),
+        ({"notes": {"models": {"A": {"persona": 7}}}}, "got `int` - at `$.header.notes.models[...].persona`"),
+        ({"notes": {"deterministic": 5}}, "got `int` - at `$.header.notes.deterministic`"),
+        ({"notes": {"stopped": ["x"]}}, "got `array` - at `$.header.notes.stopped`"),
+        ({"id": ""}, "Expected `str` of length >= 1 - at `$.header.id`"),
+        ({"seed": 10**400}, f"record {RECORDS[0].id} has a seed beyond floats"),
+    ],
+)
+def test_a_header_that_nothing_can_work_with_is_named_with_its_place(
+    tmp_path: Path, changed: dict[str, Any], said: str
+) -> None:
+    record = json.loads(LINES[0])
+    record["header"] |= changed
+    file = tmp_path / "records.jsonl"
+    file.write_bytes(LINES[1] + json.dumps(record).encode() + b"\n")
+    with pytest.raises(ValueError, match=r"records.jsonl, line 2: .*" + re.escape(said)):
+        read(file)
+
+
+def test_a_record_is_found_by_its_id_however_a_file_escapes_it(tmp_path: Path) -> None:
+    record = json.loads(LINES[0])
+    record["header"]["id"] = 'é"1'
+    (tmp_path / "theirs.jsonl").write_text(json.dumps(record) + "\n")
+    (tmp_path / "ours.jsonl").write_bytes(parse_record(json.dumps(record)).to_line())
+    assert {find(tmp_path / f"{name}.jsonl", 'é"1').id for name in ("theirs", "ours")} == {'é"1'}
 
 
 def test_a_line_longer_than_any_record_is_named_and_not_read_into_memory(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import hashlib
 import random
+import sqlite3
 import stat
 import subprocess
 import sys
@@ -196,6 +197,39 @@ def test_what_was_shown_is_paid_unless_the_researcher_says_otherwise(panel: Pane
     assert settled.amounts == {"two": round(panel.payoff("two") * 20)}
 
 
+def test_amounts_in_another_currency_than_participants_were_shown_are_paid_only_if_the_researcher_says_so(
+    panel: Panel,
+) -> None:
+    shown = shown_earnings(panel.database, panel.study, panel.add("one"))
+    assert shown is not None
+    panel.file.write_text(FILE.replace("GBP", "USD"))
+    panel.study = read_study(panel.file)
+    with pytest.raises(ValueError, match="were shown amounts in GBP, and the study file says USD: restore it"):
+        panel.settle(("one", "APPROVED"))
+    assert panel.database.bonuses("haggling") == {}
+    settled = panel.settle(("one", "APPROVED"), recompute=True)
+    assert settled.amounts == {"one": shown.bonus} and "one: was shown £" in settled.said[0]
+
+
+def test_a_database_restored_from_a_copy_pays_nobody_beside_a_file_that_it_did_not_write(
+    panel: Panel, tmp_path: Path
+) -> None:
+    panel.add("one")
+    with sqlite3.connect(panel.folder / "haggling.db") as now, sqlite3.connect(tmp_path / "older.db") as copy:
+        now.backup(copy)
+    (panel.folder / "moved").mkdir()
+    written = panel.settle(("one", "APPROVED")).path
+    assert written is not None
+    newest, panel.database = panel.database, Database(tmp_path / "older.db")
+    with pytest.raises(ValueError, match=r"bonus-1.csv: this database did not write it: .* new file with --out"):
+        panel.settle(("one", "APPROVED"))
+    assert panel.database.bonuses("haggling") == {}
+    panel.database.close()
+    panel.database = newest
+    panel.add("two")
+    assert [id for id, _ in lines(panel.settle(("two", "APPROVED")).path)] == ["two"], "the newest goes on"
+
+
 def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
     panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -296,6 +330,16 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
         (lambda file: file.write_text("Participant id\n1\n"), (), "no column 'Status': name it with --status-column"),
         (lambda file: file.write_text("Participant id,Status\n,APPROVED\n"), (), "line 2: 'Participant id' is empty"),
         (lambda file: file.write_text('Participant id,Status\n"a"b,X\n'), (), "not a CSV file"),
+        (
+            lambda file: file.write_text("Participant id,Status,Status\none,RETURNED,APPROVED\n"),
+            (),
+            "has 2 columns 'Status': remove all but one",
+        ),
+        (
+            lambda file: file.write_text("Participant id,Note,Status\none,I think, APPROVED, REJECTED\n"),
+            (),
+            "line 2: has more or fewer cells than the first line",
+        ),
         (lambda file: file.write_bytes(b"\xff\xfeP\0a\0"), (), "not UTF-8 text"),
         (lambda file: None, (), "cannot be read: No such file or directory"),
         (lambda file: file.write_text(HEAD), ("--delimiter", "xx"), "--delimiter must be one character"),

@@ -91,10 +91,20 @@ def test_a_scenario_by_its_name_is_a_parameter_of_a_treatment(tmp_path: Path) ->
     assert (game.title, game.turns, game.preset) == ("Hiring an engineer", 6, "hiring")  # type: ignore[attr-defined]
 
 
-def test_brackets_without_end_are_told_with_the_file(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("seed = " + "[" * 3000 + "]" * 3000, "its brackets are nested too deeply"),
+        ("seed = 1\na" + ".a" * 50_000 + " = 1", "line 2: a key has too many parts"),
+        ("[a" + " . 'a'" * 50_000 + "]", "line 1: a key has too many parts"),
+        ("x = {a" + ".a" * 50_000 + " = 1}", "line 1: a key has too many parts"),
+        ("seed = " + "1" * 5_000, "a number has too many digits"),
+    ],
+)
+def test_what_would_fill_the_memory_or_the_stack_is_told_with_the_file(tmp_path: Path, text: str, said: str) -> None:
     file = tmp_path / "deep.toml"
-    file.write_text("seed = " + "[" * 3000 + "]" * 3000)
-    with pytest.raises(ValueError, match=r"deep.toml: its brackets are nested too deeply"):
+    file.write_text(text)
+    with pytest.raises(ValueError, match=f"deep.toml: {said}"):
         read_study(file)
 
 

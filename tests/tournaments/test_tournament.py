@@ -334,6 +334,18 @@ def test_a_link_of_a_tournament_to_another_folder_is_not_followed(whole: Path, t
     assert set(Standings(tmp_path).games) == set(Report(tmp_path).frame["game"].replace({"agenda": "camp"})) == {"camp"}
 
 
+def test_planned_matches_that_are_not_there_are_counted(whole: Path, tmp_path: Path) -> None:
+    shutil.copytree(whole, copy := tmp_path / "copy")
+    gone = next(iter((copy / "price").iterdir()))
+    missing = len(nl.read(gone))
+    shutil.rmtree(gone)
+    total = len(nl.read(whole))
+    ran = negolab("check", str(copy))
+    assert f"negolab: {missing} of {total} planned matches are not here\n" in ran.stderr
+    assert f"{missing} planned ones are not here" in Report(copy).body()[0]
+    assert "not here" not in negolab("check", str(whole)).stderr
+
+
 def test_the_manifest_of_a_pairing_that_is_damaged_or_gone_is_named(whole: Path, tmp_path: Path) -> None:
     shutil.copytree(whole, tmp_path / "copy")
     file = next((tmp_path / "copy" / "price").glob("*/manifest.json"))

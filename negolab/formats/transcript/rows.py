@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import Any, Literal
 
 import msgspec
@@ -11,7 +11,7 @@ from negolab.catalog import AnyGame
 from negolab.events import Ended, Forfeited, Rejected, Replied, Stepped
 from negolab.formatting import format_end
 from negolab.game import SEATS, End, Invalid, Observation, Reply, Seat, Seen, observe
-from negolab.record import Fold, Record, SeatOutcome, SeatRecord, start_state
+from negolab.record import Record, SeatOutcome, SeatRecord, start_state, states
 
 Who = Literal["A", "B", "GM"]
 
@@ -162,25 +162,22 @@ class _RowBuilder:
 
 def _of_record(record: Record) -> list[Row]:
     game = record.game
-    fold = Fold(game, start_state(record))
     telling = _RowBuilder({seat: game.told(seat) for seat in SEATS})
-    for event in record.events:
-        before = fold.state.public
+    for event, (before, state) in zip(record.events, pairwise((start_state(record), *states(record))), strict=True):
         match event:
             case Replied(seat, reply):
-                telling.reply(observe(fold.state, seat), reply)
+                telling.reply(observe(before, seat), reply)
             case Rejected(seat):
-                telling.reject(observe(fold.state, seat), event)
+                telling.reject(observe(before, seat), event)
             case Forfeited(seat):
                 telling.mark(seat, forfeit=True)
             case Ended(end):
                 telling.end(end)
-        after = fold.apply(event).public
         if isinstance(event, Stepped):
             telling.move_on(*SEATS)
             for seat in event.seats:
-                telling.mark(seat, remark=game.describe_effect(after))
-        elif isinstance(event, Forfeited) and after != before:
+                telling.mark(seat, remark=game.describe_effect(state.public))
+        elif isinstance(event, Forfeited) and state.public != before.public:
             telling.move_on(event.seat)
     return telling.rows
 

@@ -38,7 +38,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     treatment: str | None = "exact"
     item: str = "item"
-    rounds: Annotated[int, Meta(ge=1)] = 6
+    rounds: Annotated[int, Meta(ge=1, le=100_000)] = 6
     opener: Opener = "seller"
     price_lo: Cents = 0
     price_hi: Cents = 10_000
