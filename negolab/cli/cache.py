@@ -74,7 +74,7 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
     games = [next(msgspec.convert(plan, Plan).pairings()) for plan in plans if "game" in plan]
     private = run / "answers.db"
     file = private if private.exists() else default_file()
-    if file is None or not file.exists():
+    if file is None or not file.is_file():
         raise ValueError(f"no answers are kept: there is no {file or 'cache, NEGOLAB_CACHE is off'}")
     with Cache(file, run=about["run"]) as cache:
         call = None

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from itertools import count
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
@@ -184,6 +186,8 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         ValueError: A cell cannot be read; nothing of its sheet is kept then.
     """
     check_name(coder, "a coder's name")
+    if re.search(r"-part\d*$", coder):
+        raise ValueError(f"a coder's name cannot end as the names of sheets do, not {coder!r}: leave -part out")
     found, before = units(source, book.unit), latest(source, name).get(coder, {})
     first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
     if first.suffix not in (".csv", ".xlsx"):
@@ -205,7 +209,8 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
     done = [place for place in found if book.codes.keys() <= {**old, **given}.get(place, {}).keys()]
     said = [f"{coder}: {len(given):,} new or changed; {len(done):,} of {len(found):,} are coded"]
     if new := [unit for place, unit in found.items() if place not in listed and place not in done]:
-        path = first.with_stem(f"{first.stem}-part{len(there) + 1}") if there else first
+        paths = (first.with_stem(f"{first.stem}-part{number}" if number > 1 else first.stem) for number in count(1))
+        path = next(path for path in paths if not path.exists())
         path.parent.mkdir(parents=True, exist_ok=True)
         write_sheet(path, drawn_order(new, coder), book)
         said.append(f"{path} is written: fill in its {len(new):,} rows and run this command again")

@@ -30,6 +30,7 @@ from negolab.games.agenda.scenario import MAX_OPTIONS, Issue, PointsTable, point
 TURNS = 20
 """Messages of a scenario that is read: domains have a deadline of their own, or none."""
 MAX_BYTES = 4 * 2**20
+_MOST_NESTED = 20
 MAX_POINTS, ROUNDED_POINTS = 10**9, 10**6
 """Largest points of an agenda, and the scale to which others are rounded."""
 
@@ -168,8 +169,11 @@ def _genius_values(issue: ET.Element, options: list[str]) -> list[Fraction]:
 def _parse_yaml(path: Path) -> tuple[str, Any]:
     text = _bounded(path)
     try:
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, yaml.SafeLoader)):
-            raise yaml.YAMLError("aliases are refused")
+        depth = 0
+        for event in yaml.parse(text, yaml.SafeLoader):
+            depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+            if isinstance(event, yaml.AliasEvent) or depth > _MOST_NESTED:
+                raise yaml.YAMLError(f"aliases and more than {_MOST_NESTED} levels are refused")
         root = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())[:200]}") from None

@@ -104,9 +104,9 @@ def test_what_fits_is_returned_as_its_type() -> None:
     ("game", "params", "said"),
     [
         ("split", {"roles": "odd"}, "roles must be one of alternate, fixed, random, not 'odd'"),
-        ("bargaining", {"rounds": "x"}, "rounds must be a whole number from 1 up, not 'x'"),
+        ("bargaining", {"rounds": "x"}, "rounds must be a whole number from 1 to 100,000, not 'x'"),
         ("bargaining", {"buyer_values": [1, "x"]}, r"^buyer_values\[1\] must be a whole number, not 'x'$"),
-        ("bargaining", {"rounds": 0}, "^rounds must be a whole number from 1 up, not 0$"),
+        ("bargaining", {"rounds": 0}, "^rounds must be a whole number from 1 to 100,000, not 0$"),
         ("balloon", {"correlation": {"C": "subset-sum"}}, "correlation must be a table in which one of A, B has"),
         ("balloon", {"correlation": {"A": 3}}, "correlation must be a table in which one of A, B has one of"),
         ("balloon", {"instance": 3}, "^instance must be a table, not 3$"),

@@ -58,7 +58,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     show: Show = "own"
     reveal: bool = True
     rule: Rule = "proportional"
-    rounds: Positive = 10
+    rounds: Annotated[int, Meta(ge=1, le=100_000)] = 10
     talk: Talk = "quota"
     quota: Whole = 1
     talk_limit: Positive = 20
