@@ -226,7 +226,10 @@ def show(
     from negolab.analysis.standings import is_tournament  # pandas is slow to import
 
     modules = import_games(run, module, trust)
-    if not is_tournament(manifest.read(run)):
+    about = manifest.read(run)
+    if not is_tournament(about) and "notebook" not in about:
+        raise ValueError(f"{run} is no folder that negolab sweep run or negolab tournament has written: name one")
+    if not is_tournament(about):
         folder.read_folder_plan(run)
     serve.start(
         serve.PageOptions(

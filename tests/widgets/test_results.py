@@ -650,7 +650,7 @@ def test_the_command_refuses_a_folder_without_a_sweep_in_one_line(tmp_path: Path
         [sys.executable, "-m", "negolab", "sweep", "show", str(tmp_path)], capture_output=True, text=True, timeout=120
     )
     assert ran.returncode == 2 and ran.stdout == "" and len(ran.stderr.splitlines()) == 1
-    assert "is not the folder of a sweep: name one written by negolab sweep run" in ran.stderr
+    assert "is no folder that negolab sweep run or negolab tournament has written: name one" in ran.stderr
 
 
 def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:
