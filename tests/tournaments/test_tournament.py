@@ -344,6 +344,9 @@ def test_planned_matches_that_are_not_there_are_counted(whole: Path, tmp_path: P
     assert f"negolab: {missing} of {total} planned matches are not here\n" in ran.stderr
     assert f"{missing} planned ones are not here" in Report(copy).body()[0]
     assert "not here" not in negolab("check", str(whole)).stderr
+    file = next(copy.rglob("records.jsonl"))
+    file.write_bytes(file.read_bytes() * 2)
+    assert f"{len(nl.read(file)) // 2} have the ID of another one" in Report(copy).body()[0]
 
 
 def test_the_manifest_of_a_pairing_that_is_damaged_or_gone_is_named(whole: Path, tmp_path: Path) -> None:

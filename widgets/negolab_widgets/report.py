@@ -230,6 +230,8 @@ class Report:
         said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} draws of chance"]
         missing = manifest.planned_matches(self.path) - len(frame)
         said += [f"{missing:,} planned ones are not here"] * (missing > 0)
+        twice = int(frame.duplicated(["cell", "match"]).sum())
+        said += [f"{twice:,} have the ID of another one: negolab check names them"] * bool(twice)
         said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
         said += [f"{copies:,} copies, which add no information (same draw, deterministic players)"] * bool(copies)
         said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)
