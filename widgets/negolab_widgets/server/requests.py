@@ -294,7 +294,7 @@ class CheckedHandler(RequestHandler):
 
     @override
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        self.server.count_refusal(str(status_code))
+        self.server.refusals[str(status_code)] += 1
         error = kwargs.get("exc_info", (None, None))[1]
         refused = error if isinstance(error, RefusedRequest) else None
         self.set_header("Content-Type", "text/html; charset=utf-8")
