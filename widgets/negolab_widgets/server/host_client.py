@@ -16,15 +16,9 @@ from negolab_widgets.server.requests import RefusedRequest
 class Unreachable(RefusedRequest):
     """The host does not answer, for now."""
 
-    def __init__(self) -> None:
-        super().__init__(503, after=2)
-
 
 class Denied(RefusedRequest):
     """The host does not know the token, or not any more; says why in one sentence."""
-
-    def __init__(self, why: str) -> None:
-        super().__init__(403, why)
 
 
 class TokenInfo(NamedTuple):
@@ -98,11 +92,11 @@ class HostClient:
             response = await (self._client.post(path, json=body) if body else self._client.get(path))
             answer: dict[str, Any] = response.json() if response.status_code != 204 else {}
         except (httpx2.HTTPError, ValueError):
-            raise Unreachable from None
+            raise Unreachable(503, after=2) from None
         if response.status_code == 403:
-            raise Denied(str(answer.get("why", "")))
+            raise Denied(403, str(answer.get("why", "")))
         if response.status_code not in (200, 204):
-            raise Unreachable
+            raise Unreachable(503, after=2)
         return answer
 
 
