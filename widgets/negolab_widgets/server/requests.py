@@ -195,11 +195,9 @@ def waiting_page(ahead: int) -> str:
     )
 
 
-_NO_TEXTS: Mapping[str, str] = {}
-
-
-def refusal_page(status: int, why: str = "", texts: Mapping[str, str] = _NO_TEXTS) -> str:
-    """Render a refused request, in plain words; `texts` are said in place of the usual ones, by status."""
+def refusal_page(status: int, why: str, texts: Mapping[str, str]) -> str:
+    """Render a refused request in plain words: `why`; if that is "", the words of `texts` for the status, or the usual
+    ones."""
     titles = gate_texts["titles"]
     titled = str(status if str(status) in titles else 500 if status >= 500 else 404)
     why = why or texts.get(titled, gate_texts["refusals"][titled])
