@@ -189,8 +189,8 @@ def _payments(found: Findings) -> list[str]:
             *map(money.text, (round(sum(amounts) / len(amounts)), min(amounts), max(amounts))),
         )
 
-    every = [amount for pay in found.pay for amount in pay.amounts]
-    rows = [row(pay.ending, pay.amounts) for pay in found.pay] + ([row("all", every)] if every else [])
+    every = [amount for amounts in found.pay.values() for amount in amounts]
+    rows = [row(ending, amounts) for ending, amounts in found.pay.items()] + ([row("all", every)] if every else [])
     return _table((f"paid ({money.code})", "n", "mean", "least", "most"), rows)
 
 

@@ -110,11 +110,10 @@ class Authenticator:
 
     def _newcomer(self, query: Mapping[str, str]) -> Participant:
         """Return the participant with the same panel's id, or a new one."""
-        panel_id, hashed, participant = self._panel_id(query), None, None
-        if panel_id is not None:
-            hashed = hash_panel_id(panel_id, self._stored.salt)
-            participant = self._database.external(self.study.name, hashed)
-        return participant or self._database.invite(self.study.name, link="open", external=hashed)[0]
+        panel_id = self._panel_id(query)
+        hashed = None if panel_id is None else hash_panel_id(panel_id, self._stored.salt)
+        known = None if hashed is None else self._database.external(self.study.name, hashed)
+        return known or self._database.invite(self.study.name, link="open", external=hashed)[0]
 
     def _panel_id(self, query: Mapping[str, str]) -> str | None:
         """Return the panel's id in the open link's query; None if the study requires none.

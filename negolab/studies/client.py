@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import logging
 from collections.abc import Callable
 from contextlib import suppress
@@ -59,7 +60,9 @@ class HostClient:
             NotDelivered: The host refused; the text is its reason.
         """
         try:
-            return decode_response(self._client.post(path, json=_encodable(body)))
+            # A browser may send lone surrogates, which UTF-8 cannot encode.
+            content = replace_surrogates(json.dumps(body, ensure_ascii=False))
+            return decode_response(self._client.post(path, content=content))
         except httpx2.TransportError:
             raise HostUnreachable(texts.AWAY) from None
 
@@ -264,10 +267,3 @@ def decode_response(response: httpx2.Response) -> Any:
     except (ValueError, KeyError):
         raise HostUnreachable(texts.AWAY) from None
     raise NotDelivered(why)
-
-
-def _encodable(value: Any) -> Any:
-    """Replace lone surrogates, which a browser may send and UTF-8 cannot encode, in strings and dicts of strings."""
-    if isinstance(value, str):
-        return replace_surrogates(value)
-    return {name: _encodable(inner) for name, inner in value.items()} if isinstance(value, dict) else value

@@ -121,7 +121,10 @@ class StudyService(PageService):
         return None if is_over else self.journeys.page(participant)
 
     def _shown_match(self, participant: Participant) -> StoredMatch | None:
-        """Return the match that is shown at a page with one, running or finished; None: it is waited for."""
+        """Return the match that a participant's page shows, running or finished; None: it has none, or waits for it."""
+        page = self._page_of(participant)
+        if page is None or not page.has_match:
+            return None
         matches = self._database.matches(self.study.name, participant=participant.id)
         return matches[participant.passed] if participant.passed < len(matches) else None
 
@@ -269,12 +272,11 @@ class StudyService(PageService):
 
     def _check_match(self, participant: Participant, action: Mapping[str, Any]) -> StoredMatch:
         """Return the match that the participant's page shows, as `_check_page` does a page."""
-        page = self._page_of(participant)
-        if page is not None and page.has_match:
-            stored = self._shown_match(participant)
-            if stored is not None and _is_at(action, place(page.number, stored.id)):
-                return stored
-        raise NotDelivered(texts.MOVED_ON)
+        stored = self._shown_match(participant)
+        number, _ = self.journeys.steps(participant)
+        if stored is None or not _is_at(action, place(number, stored.id)):
+            raise NotDelivered(texts.MOVED_ON)
+        return stored
 
     def _consent(self, participant: Participant, action: Mapping[str, Any]) -> None:
         step = self._check_page(participant, action, ConsentStep)
@@ -347,21 +349,13 @@ class StudyService(PageService):
         self._lead_others_on(participant)
 
     def _lead_others_on(self, participant: Participant) -> None:
-        """Lead others on from the matches of a participant who has withdrawn."""
+        """Lead others on from the matches of a participant who has withdrawn, which can be shown no more."""
         for stored in self._database.matches(self.study.name, participant=participant.id):
             self._sessions.close(stored.id)
-            self._lead_on(stored)
+            for person in map(self._database.participant, map(str, stored.people.values())):
+                if stored.ended is not None and self._shown_match(person) == stored:
+                    self.scheduler.go_on(person, passed=person.passed + 1)
             self._wake(stored)
-
-    def _lead_on(self, stored: StoredMatch) -> None:
-        """Lead those on whose page shows a finished match of which words are deleted: it can be shown no more."""
-        for id in stored.people.values():
-            person = self._database.participant(str(id))
-            page = self._page_of(person)
-            if page is None or not page.has_match or stored.ended is None:
-                continue
-            if self._shown_match(person) == stored:
-                self.scheduler.go_on(person, passed=person.passed + 1)
 
     def away(self, kernel: str, away: bool) -> None:
         """Record that the browser of the page served by `kernel` has gone silent (`away`) or is back."""

@@ -98,11 +98,10 @@ class MatchSession:
         """Seats of people whose view the last change has changed: nobody else may learn that there was one."""
         self.fault = ""
         """Where code of the game or of a player raised, which ended the match (see `locate_fault`); "": nowhere."""
-        self._told: dict[Seat, SeatView] = {}
+        self._told: dict[Seat, tuple[SeatView, bool]] = {}
         self._save, self._delay, self._limits = save, delay, limits
         self._patience, self._fall_back, self._check = patience, fall_back, check
         self._outage: _Outage | None = None
-        self._told_paused = False
         self._watchers: list[Callable[[], None]] = []
         self._keep(self.seat_sessions)
         self._began = clock.monotonic()
@@ -308,14 +307,10 @@ class MatchSession:
         thinking = self.thinking = asyncio.ensure_future(answer)
         thinking.add_done_callback(partial(self._on_answer, self.match, seat))
         if self._patience > 0:
-            loop, paused = asyncio.get_running_loop(), 0.0
-            if self._outage is None:
-                pause = loop.call_later(late, self._pause_late)
-                thinking.add_done_callback(lambda _: pause.cancel())
-            else:
-                paused = self.pause
-            end = loop.call_later(late + self._patience - paused, self._give_up, seat, thinking, late)
-            thinking.add_done_callback(lambda _: end.cancel())
+            if not self.paused:
+                _call_later(late, thinking, self._pause_late)
+            give_up = partial(self._give_up, seat, thinking, late)
+            _call_later(late + self._patience - self.pause, thinking, give_up)
 
     def _pause(self, error: Exception | None = None) -> None:
         """Begin a pause, or note why it goes on."""
@@ -379,9 +374,8 @@ class MatchSession:
 
     def _recover(self) -> None:
         """End a pause; it counts towards no limit."""
-        if self._outage is not None:
-            self._began += self.pause
-            self._outage = None
+        self._began += self.pause
+        self._outage = None
 
     def _log_failure(self, error: Exception, then: str = "") -> None:
         """Log a model's failure by its kind: its text may quote a participant, whose words are kept in the database
@@ -428,14 +422,17 @@ class MatchSession:
                 del self._asked[seat]
             else:
                 self._asked[seat] = (seen, now)
-        views = {seat: self.view(seat) for seat in self.seat_sessions}
-        has_paused, self._told_paused = self.paused != self._told_paused, self.paused
-        self.changed_seats = frozenset(
-            seat for seat, view in views.items() if has_paused or view != self._told.get(seat)
-        )
-        self._told = views
+        told = {seat: (self.view(seat), self.paused) for seat in self.seat_sessions}
+        self.changed_seats = frozenset(seat for seat, shown in told.items() if shown != self._told.get(seat))
+        self._told = told
         for changed in self._watchers:
             changed()
+
+
+def _call_later(seconds: float, thinking: asyncio.Future[Any], work: Callable[[], None]) -> None:
+    """Call `work` after some seconds unless an answer has come by then."""
+    timer = asyncio.get_running_loop().call_later(seconds, work)
+    thinking.add_done_callback(lambda _: timer.cancel())
 
 
 def resume_players(match: Match, players: Mapping[Seat, Player]) -> None:

@@ -221,8 +221,8 @@ class Study(TomlTable, frozen=True):
     @property
     def consents(self) -> list[str]:
         """Texts of consent, of all treatments."""
-        every = [step for t in self.treatments for step in self.steps_of(t) if isinstance(step, ConsentStep)]
-        return list(dict.fromkeys(step.text or self.consent for step in every))
+        consents = (step for _, step in self.all_steps() if isinstance(step, ConsentStep))
+        return list(dict.fromkeys(step.text or self.consent for step in consents))
 
     @property
     def cells(self) -> list[tuple[str, float]]:
@@ -251,6 +251,10 @@ class Study(TomlTable, frozen=True):
             if settings.name == treatment.name and step.kind == "match"
         )
 
+    def all_steps(self) -> list[tuple[Treatment, Step]]:
+        """Return the steps of all treatments, each with its treatment."""
+        return [(treatment, step) for treatment in self.treatments for step in self.steps_of(treatment)]
+
     def steps_of(self, treatment: Treatment) -> tuple[Step, ...]:
         """Return the steps of a treatment's participants."""
         return treatment.steps or self.steps or tuple(self._usual_steps())
@@ -277,17 +281,16 @@ class Study(TomlTable, frozen=True):
 
     def kinds(self) -> set[str]:
         """Return the kinds of all steps."""
-        return {step.kind for treatment in self.treatments for step in self.steps_of(treatment)}
+        return {step.kind for _, step in self.all_steps()}
 
     def matches(self) -> list[tuple[Treatment, RoundsStep]]:
         """Return the settings of all matches, practice included, each with its step."""
-        steps = ((t, step) for t in self.treatments for step in self.steps_of(t))
-        return [(t.settings(step), step) for t, step in steps if isinstance(step, RoundsStep)]
+        return [(t.settings(step), step) for t, step in self.all_steps() if isinstance(step, RoundsStep)]
 
     def asked(self) -> list[Question]:
         """Return the questions of all treatments, without those of quizzes."""
-        steps = (step for t in self.treatments for step in self.steps_of(t) if isinstance(step, QuestionsStep))
-        return list({question.name: question for step in steps for question in step.questions}.values())
+        asking = (step for _, step in self.all_steps() if isinstance(step, QuestionsStep))
+        return list({question.name: question for step in asking for question in step.questions}.values())
 
     def treatment(self, name: str) -> Treatment:
         """Return the treatment called `name`; `ValueError` if there is none."""

@@ -60,7 +60,7 @@ class CarelessGate(Gate):  # type: ignore[misc]
             await super()._bind_kernel(token, kernel)
             return
         with suppress(RefusedRequest):
-            await self.host.bind(token, kernel)
+            await self.host.ask("/bind", token=token, kernel=kernel)
 
     @override
     def owns(self, visitor: str, kernel: str) -> bool:

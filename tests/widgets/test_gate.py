@@ -217,7 +217,7 @@ def test_many_addresses_fill_no_memory() -> None:
     bucket = TokenBuckets(rate=1, burst=1, most=100)
     for number in range(1000):
         bucket.take(str(number))
-    assert len(bucket) == 100
+    assert len(bucket._left) == 100
 
 
 def test_a_pool_goes_on_after_a_kernel_failed_to_start_and_drops_dead_ones() -> None:

@@ -17,11 +17,12 @@ def test_a_token_stays_good_while_the_host_is_away_and_a_new_one_waits() -> None
         client = HostClient(f"{folder}/seats.sock")
         with fake_host(folder):
             known = await client.admit("good-ann")
-            await client.check()
+            await client.ask("/health")
             with pytest.raises(Denied):
                 await client.admit("bad-eve")
         assert await client.admit("good-ann") == known
-        for asked in (client.admit("good-ben"), client.admit("bad-eve"), client.check(), client.bind("good-ann", "k")):
+        bound = client.ask("/bind", token="good-ann", kernel="k")
+        for asked in (client.admit("good-ben"), client.admit("bad-eve"), client.ask("/health"), bound):
             with pytest.raises(Unreachable):
                 await asked
 

@@ -63,7 +63,7 @@ class Payments(BaseDatabase):
         """
         with self._write() as c:
             alone(c)
-            before = set(map(str, c.scalars(returned_ids(study))))
+            before = self.returned(study)
             out = [id for id in returned if id not in before]
             for kind, ids in ((RETURNED, out), (REINSTATED, [id for id in reinstated if id in before])):
                 for id in ids:

@@ -81,7 +81,7 @@ class Bot(Visitor):
         self._service, self._database, self._study = service, database, study
         self._patience = patience
         self._lease, self._version, self._changed = "", 0, asyncio.Event()
-        self._page: asyncio.Task[None] | None = None
+        self._page: asyncio.Task[None]
         self._state: PageState | None = None
         self._position, self._since = -1, 0.0
         self._at: StepPage | None = None
@@ -116,9 +116,7 @@ class Bot(Visitor):
 
     def close(self) -> None:
         """Close the page."""
-        if self._page is not None:
-            self._page.cancel()
-            self._page = None
+        self._page.cancel()
 
     def _act(self, kind: str, **fields: Any) -> None:
         answer = self._service.act(self._lease, {"kind": kind, **fields})

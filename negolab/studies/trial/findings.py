@@ -33,13 +33,6 @@ class PageTimes(NamedTuple):
     longest: float
 
 
-class Pay(NamedTuple):
-    """Earnings of those with one ending, in smallest units of the currency."""
-
-    ending: str
-    amounts: tuple[int, ...]
-
-
 class Findings(NamedTuple):
     """Findings of a trial of a study."""
 
@@ -49,7 +42,8 @@ class Findings(NamedTuple):
     endings: list[tuple[str, int, str]]
     """Ending, number of bots and completion code."""
     pages: list[PageTimes]
-    pay: list[Pay]
+    pay: dict[str, list[int]]
+    """Earnings of those with an ending, in smallest units of the currency."""
     practice: int
     """Number of practice matches."""
     pairs: int
@@ -81,7 +75,7 @@ def examine(run: TrialRun, database: Database) -> Findings:
         paths=[(words, paths[words]) for words in DESCRIPTIONS.values() if words in paths],
         endings=[(name, count[name], study.codes.get(name, "")) for name in ENDINGS if count[name]],
         pages=list(_pages(study, run.bots)),
-        pay=[Pay(name, tuple(amounts[name])) for name in ENDINGS if amounts[name]],
+        pay={name: amounts[name] for name in ENDINGS if name in amounts},
         practice=sum(match.practice > 0 for match in matches),
         pairs=sum(len(match.people) > 1 for match in matches),
         stayed=stayed,

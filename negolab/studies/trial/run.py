@@ -64,19 +64,18 @@ class TrialRun(msgspec.Struct):
 class _JumpingSelector(selectors.DefaultSelector):
     """Advance the clock instead of sleeping, unless the machine is waited for."""
 
-    clock: clock.ManualClock
-    is_real: Callable[[], bool]
+    loop: TrialLoop
 
     @override
     def select(self, timeout: float | None = None) -> Any:
-        if self.is_real():
+        if self.loop.is_real():
             began = machine_clock.monotonic()
             ready = super().select(min(_LOOK_AT_MODELS, _LOOK_AT_MODELS if timeout is None else timeout))
-            self.clock.advance(machine_clock.monotonic() - began)
+            self.loop.manual.advance(machine_clock.monotonic() - began)
             return ready
         ready = super().select(0)
         if not ready and timeout:
-            self.clock.advance(timeout)
+            self.loop.manual.advance(timeout)
         return ready
 
 
@@ -85,7 +84,7 @@ class TrialLoop(asyncio.SelectorEventLoop):
 
     def __init__(self, manual: clock.ManualClock) -> None:
         selector = _JumpingSelector()
-        selector.clock, selector.is_real = manual, lambda: self.is_real()
+        selector.loop, self.manual = self, manual
         self.is_real: Callable[[], bool] = lambda: False
         """Returns True while an answer from outside is waited for."""
         super().__init__(selector)
@@ -200,7 +199,7 @@ def _tokens(database: Database, study: Study, n: int) -> list[str]:
 
 def longest_limit(study: Study) -> float:
     """Return the longest that the study lets anybody wait, in seconds."""
-    every = [step.seconds for t in study.treatments for step in study.steps_of(t)]
+    every = [step.seconds for _, step in study.all_steps()]
     limits = [study.limits.reply, study.limits.match, study.pairing.wait, *every]
     return max(limit for limit in limits if limit is not None)
 

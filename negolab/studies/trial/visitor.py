@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any, Literal, NamedTuple
 
@@ -136,14 +136,17 @@ def _random_answer(question: Question, rng: random.Random) -> Any:
     """Return a valid answer to a question; one that may be left open is so now and then."""
     if not question.required and rng.random() < 0.1:
         return {} if question.kind == "grid" else ""
-    kinds: dict[str, Callable[[], Any]] = {
-        "text": lambda: "An answer by a bot.",
-        "number": lambda: write_number(_number(question, rng)),
-        "choice": lambda: rng.choice(question.choices),
-        "several": lambda: rng.sample(question.choices, rng.randint(1, len(question.choices))),
-        "grid": lambda: {row: rng.choice(question.choices) for row in question.rows},
-    }
-    return kinds[question.kind]()
+    match question.kind:
+        case "text":
+            return "An answer by a bot."
+        case "number":
+            return write_number(_number(question, rng))
+        case "choice":
+            return rng.choice(question.choices)
+        case "several":
+            return rng.sample(question.choices, rng.randint(1, len(question.choices)))
+        case "grid":
+            return {row: rng.choice(question.choices) for row in question.rows}
 
 
 def _number(question: Question, rng: random.Random) -> float:

@@ -13,7 +13,7 @@ from traitlets.config import Config
 
 from negolab._internal import environment
 from negolab._internal.files import notebooks
-from negolab_widgets.page import OUT, SERVED
+from negolab_widgets.page import SERVED
 
 # `unsafe-eval` is what Voila's module loader needs. 'self' is the websocket too. Nothing comes from anywhere else.
 PAGE_POLICY = "; ".join(
@@ -93,11 +93,6 @@ def participants_environment(seats: str, folder: Path) -> dict[str, str]:
     """Return the environment of the participants' server: the socket of the seats and a folder of its own."""
     folders = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"), str(folder))
     return kernel_environment(**folders, NEGOLAB_SEATS=seats)
-
-
-def researcher_environment(out: Path, **variables: str) -> dict[str, str]:
-    """Return the environment of the researcher's server."""
-    return kernel_environment(**{OUT: str(out.resolve())}, **variables)
 
 
 def socket_folder() -> tempfile.TemporaryDirectory[str]:

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from math import inf
 from typing import Any, ClassVar
 
+import msgspec
 from traitlets import Float, Integer, Unicode
 from typing_extensions import override
 
@@ -112,9 +113,9 @@ class Gate(DashboardServer):
         known = self.host.known(token)
         if known is not None and known.visitor is not None:
             # A token that was good before is no guess: its owner is not held up by others behind the same address.
-            return await self.host.admit(token, query or {})
+            return await self.host.admit(token, query)
         self.checks.count_guess(handler.request)
-        info = await self.host.admit(token, query or {})
+        info = await self.host.admit(token, query)
         self.checks.forgive_guess(handler.request)
         return info
 
@@ -130,14 +131,14 @@ class Gate(DashboardServer):
         """Return the personal token behind a link; the open link makes only so many new people for one address."""
         if is_open and (wait := self.newcomers.take(self.checks.address(handler.request))):
             raise RefusedRequest(429, gate_texts.CROWDED, after=wait)
-        return await self.host.join(token, query)
+        return str((await self.host.ask("/join", token=token, query=dict(query)))["token"])
 
     # Kernels.
 
     async def hand_out_kernel(self, handler: CheckedHandler) -> WarmKernel | None:
         """Return a kernel for a visitor whose turn has come, else None; it speaks for the participant before its page
         is sent."""
-        await self.host.check()  # while it is away it could give nobody a seat
+        await self.host.ask("/health")  # while it is away it could give nobody a seat
         await self.pool.tidy()  # a kernel that died while it was warm is given to nobody
         if self.is_over_quota(handler) or not self.queue.enter(handler.visitor, len(self.pool), time.monotonic()):
             return None
@@ -162,7 +163,7 @@ class Gate(DashboardServer):
     async def _bind_kernel(self, token: str, kernel: str) -> None:
         """Tell the host; a kernel of which it is not sure whether it was told is given to nobody else."""
         try:
-            await self.host.bind(token, kernel)
+            await self.host.ask("/bind", token=token, kernel=kernel)
         except RefusedRequest:
             self.run_later(self._shutdown(kernel))
             raise
@@ -212,7 +213,7 @@ class Gate(DashboardServer):
             self._computed[kernel] = used = max(before, self._processor_seconds(kernel))
             visitor = self.queue.owner(kernel)
             if visitor is not None and self.computing.take(visitor, used - before, patience=inf):
-                self.count_refusal("computing")
+                self.refusals["computing"] += 1
                 self.queue.release_kernel(kernel, time.monotonic())
                 self.run_later(self._shutdown(kernel, now=True))
 
@@ -230,14 +231,14 @@ class Gate(DashboardServer):
             refused=dict(self.refusals),
         )
         with contextlib.suppress(RefusedRequest):
-            await self.host.report(numbers)
+            await self.host.ask("/gate", **msgspec.structs.asdict(numbers))
 
     async def _tell_away(self, kernel: str, is_away: bool) -> None:
         """Tell the host; what it did not hear, it is told with the next request or sweep."""
         if is_away:
             self._silent.add(kernel)
         with contextlib.suppress(RefusedRequest):
-            await self.host.away(kernel, is_away)
+            await self.host.ask("/away", kernel=kernel, away=is_away)
             if not is_away:
                 self._silent.discard(kernel)
 

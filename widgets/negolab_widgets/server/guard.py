@@ -160,7 +160,7 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
     def _give_up(self) -> None:
         """End the kernel of a page that has missed something: it reloads and gets a new one."""
         server = self.websocket_handler.server
-        server.count_refusal("slow page")
+        server.refusals["slow page"] += 1
         server.run_later(server.end(self.kernel_id))
 
     def _send(self, frame: bytes) -> None:

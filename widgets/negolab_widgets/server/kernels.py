@@ -83,14 +83,12 @@ class KernelPool:
 
     async def _add(self) -> None:
         try:
-            warm = await self._heat()
+            self._warm.append(await self._heat())
+            self._failures = 0
         except Exception as error:
             self._failures += 1
             self._again = time.monotonic() + min(MAX_PAUSE, 2.0**self._failures)
             self._failed(error)
-            return
-        self._failures = 0
-        self._warm.append(warm)
 
     def _heated(self, task: asyncio.Task[None]) -> None:
         self._heating.discard(task)

@@ -32,7 +32,7 @@ from negolab.studies.host_config import HostConfig, build_host_config
 from negolab.studies.links import LOCAL_URL
 from negolab.studies.study_file import read_study
 from negolab.studies.texts import gate_texts
-from negolab_widgets.page import ADMIN, MODULES, SCENARIOS, SOURCE, SWEEP
+from negolab_widgets.page import ADMIN, MODULES, OUT, SCENARIOS, SOURCE, SWEEP
 from negolab_widgets.server import addresses, admin, config
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.logs import print_line
@@ -129,9 +129,9 @@ def run_serve(options: LaunchOptions) -> None:
         stack.enter_context(terminating(children))
         _start(*children)
         admin_port = options.port if options.study is None else options.desk_port
-        env = config.researcher_environment(
-            options.out,
+        env = config.kernel_environment(
             **{
+                OUT: str(options.out.resolve()),
                 ADMIN: sockets.admin,
                 SOURCE: str(options.out.resolve()),
                 MODULES: os.pathsep.join(options.modules or []),
@@ -162,8 +162,11 @@ def run_page(options: PageOptions) -> None:
     host_config = build_host_config("", options.base_urls or (), None, os.environ)
     check_port_free("127.0.0.1", options.port)
     options.out.mkdir(parents=True, exist_ok=True)
-    shown = {SWEEP if options.page == "results" else SOURCE: str(options.source.resolve())}
-    shown[MODULES] = os.pathsep.join(options.modules)
+    shown = {
+        OUT: str(options.out.resolve()),
+        SWEEP if options.page == "results" else SOURCE: str(options.source.resolve()),
+        MODULES: os.pathsep.join(options.modules),
+    }
     token, local = secrets.token_urlsafe(24), addresses.local_address(options.port)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(config.socket_folder()))
@@ -173,7 +176,7 @@ def run_page(options: PageOptions) -> None:
             shown[ADMIN] = Sockets(folder).admin
             children.append(_branching_host_child(host_config, Sockets(folder), options.modules))
             _start(*children)
-        env = config.researcher_environment(options.out, **shown)
+        env = config.kernel_environment(**shown)
         children.append(_admin_child([options.page], options.port, token, env, folder))
         _start(children[-1])
         check_server(children[-1], "127.0.0.1", options.port, local)

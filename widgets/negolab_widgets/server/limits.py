@@ -39,9 +39,6 @@ class TokenBuckets:
         now = self._clock()
         self._store(key, min(self._burst, self._refill(key, now) + 1), now)
 
-    def __len__(self) -> int:
-        return len(self._left)
-
     def _refill(self, key: str, now: float) -> float:
         left, then = self._left.pop(key, (self._burst, now))
         return min(self._burst, left + (now - then) * self._rate)

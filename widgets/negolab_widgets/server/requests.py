@@ -60,9 +60,8 @@ class RequestChecks:
 
     def check(self, request: HTTPServerRequest, *, is_socket: bool) -> None:
         """Refuse what is for another host or comes from another site's page."""
-        if request.headers.get("Host", "").lower() not in self.hosts:
-            raise RefusedRequest(403)
-        if not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
+        is_for_us = request.headers.get("Host", "").lower() in self.hosts
+        if not is_for_us or not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
             raise RefusedRequest(403)
 
     async def pace(self, holder: str, *, is_file: bool) -> None:
@@ -196,11 +195,9 @@ def waiting_page(ahead: int) -> str:
     )
 
 
-_NO_TEXTS: Mapping[str, str] = {}
-
-
-def refusal_page(status: int, why: str = "", texts: Mapping[str, str] = _NO_TEXTS) -> str:
-    """Render a refused request, in plain words; `texts` are said in place of the usual ones, by status."""
+def refusal_page(status: int, why: str, texts: Mapping[str, str]) -> str:
+    """Render a refused request in plain words: `why`; if that is "", the words of `texts` for the status, or the usual
+    ones."""
     titles = gate_texts["titles"]
     titled = str(status if str(status) in titles else 500 if status >= 500 else 404)
     why = why or texts.get(titled, gate_texts["refusals"][titled])
@@ -280,11 +277,11 @@ class CheckedHandler(RequestHandler):
 
     @override
     def check_xsrf_cookie(self) -> None:
-        pass
+        """Check nothing here: `RequestChecks` compares the origin."""
 
     @override
     def compute_etag(self) -> None:
-        pass
+        """Send none."""
 
     @override
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
@@ -294,7 +291,7 @@ class CheckedHandler(RequestHandler):
 
     @override
     def write_error(self, status_code: int, **kwargs: Any) -> None:
-        self.server.count_refusal(str(status_code))
+        self.server.refusals[str(status_code)] += 1
         error = kwargs.get("exc_info", (None, None))[1]
         refused = error if isinstance(error, RefusedRequest) else None
         self.set_header("Content-Type", "text/html; charset=utf-8")

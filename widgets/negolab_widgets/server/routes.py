@@ -132,7 +132,7 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
         """Charge the visitor for what the page sends, in bytes; beyond the budget, close the websocket."""
         is_over = self.server.traffic.incoming.take(self.visitor, cost) > 0
         if is_over:
-            self.server.count_refusal("traffic")
+            self.server.refusals["traffic"] += 1
             self.close(1008, "too much was sent")
         return not is_over
 

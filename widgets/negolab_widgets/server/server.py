@@ -97,6 +97,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
         self.traffic = self.make_traffic()
         self.turns = Turns()
         self.refusals: Counter[str] = Counter()
+        """What visitors were refused, by status or reason."""
 
     @override
     def init_settings(self) -> dict[str, Any]:
@@ -222,10 +223,6 @@ class DashboardServer(Voila):  # type: ignore[misc]
     def holder(self, handler: CheckedHandler) -> str:
         """Return whose requests and connections these are: a known visitor, or else an address."""
         return self.checks.address(handler.request)
-
-    def count_refusal(self, reason: str) -> None:
-        """Count something that a visitor was refused."""
-        self.refusals[reason] += 1
 
     def owns(self, visitor: str, kernel: str) -> bool:
         """Return True if that kernel is there and the visitor's."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 import anywidget
@@ -105,7 +105,3 @@ class CompletionCode(anywidget.AnyWidget):
     _esm = _ESM
     code = t.Unicode("").tag(sync=True)
     words = t.Dict().tag(sync=True)
-
-    @t.default("words")  # type: ignore[untyped-decorator]
-    def _words(self) -> Mapping[str, str]:
-        return texts["copy_code"]

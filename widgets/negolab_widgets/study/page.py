@@ -109,9 +109,9 @@ def step_line(state: PageState) -> str:
     return html.element("div", text, cls="nl-step") if text else ""
 
 
-def reading_panel(text: str) -> w.VBox:
-    """Render a text of the study on a panel."""
-    return framed(w.HTML(html.prose(text)))
+def reading_panel(text: str) -> list[w.VBox]:
+    """Render a text of the study on a panel; none for ""."""
+    return [framed(w.HTML(html.prose(text)))] if text else []
 
 
 class ConsentView(PageView):
@@ -122,7 +122,7 @@ class ConsentView(PageView):
         agree = self.button(texts.AGREE, lambda: self.send("consent", agreed=True))
         decline = self.guard.button(texts.DECLINE, lambda: self.send("consent", agreed=False))
         panel = reading_panel(self.state.text)
-        return [self.heading(texts.CONSENT), *self.clock(), panel, row(agree, decline), self.notice]
+        return [self.heading(texts.CONSENT), *self.clock(), *panel, row(agree, decline), self.notice]
 
 
 class QuestionnaireView(PageView):
@@ -158,7 +158,6 @@ class QuizView(QuestionnaireView):
 
     @override
     def build(self) -> list[w.Widget]:
-        text = [reading_panel(self.state.text)] if self.state.text else []
         left, form = self.state.attempts_left, self.form()
         for field in self._fields:
             field.fill(self.state.right.get(field.question.name, ""))
@@ -167,6 +166,7 @@ class QuizView(QuestionnaireView):
         attempts = [w.HTML(html.element("p", words))] if words else []
         check = self.button(texts.CHECK, self._submit)
         self.refuse(texts.SOME_WRONG if self.state.wrong else "")
+        text = reading_panel(self.state.text)
         return [self.heading(texts.QUIZ), *self.clock(), *text, form, *attempts, check, self.notice]
 
 
@@ -178,7 +178,7 @@ class InstructionsView(PageView):
         go_on = self.button(texts.START if self.state.begins else texts.CONTINUE, lambda: self.send("start"))
         begins = [w.HTML(html.element("p", texts.BEGINS))] if self.state.begins else []
         panel = reading_panel(self.state.text)
-        return [self.heading(texts.INSTRUCTIONS), *self.clock(), panel, *begins, go_on, self.notice]
+        return [self.heading(texts.INSTRUCTIONS), *self.clock(), *panel, *begins, go_on, self.notice]
 
 
 class WaitingView(PageView):
@@ -210,9 +210,8 @@ class PlayingView(PageView):
         # A game's own last words may sound as if nothing more were to be done.
         self._over = w.HTML(html.element("span", texts.NEXT_STEP))
         self._strip = row(self._label, self._clock, self._over, self._next, cls="nl-strip")
-        told = [reading_panel(self.state.disclosure)] if self.state.disclosure else []
         self._table = SeatWidget(HostSeat(self.page), title=self.state.title, report=self.page.report)
-        return [self._strip, self.notice, *told, self._table]
+        return [self._strip, self.notice, *reading_panel(self.state.disclosure), self._table]
 
     @override
     def refuse(self, why: str) -> None:
@@ -240,10 +239,16 @@ class ResultsView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        text = [reading_panel(self.state.text)] if self.state.text else []
         go_on = self.button(texts.CONTINUE, lambda: self.send("next"))
         results = framed(w.HTML(results_table(self.state.matches)))
-        return [self.heading(texts.RESULTS), *self.clock(), *text, results, go_on, self.notice]
+        return [
+            self.heading(texts.RESULTS),
+            *self.clock(),
+            *reading_panel(self.state.text),
+            results,
+            go_on,
+            self.notice,
+        ]
 
 
 def results_table(matches: Sequence[MatchResult]) -> str:
@@ -266,9 +271,10 @@ class ClosedView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        parts = [self.heading(texts.END), reading_panel(self.state.text)]
+        parts = [self.heading(texts.END), *reading_panel(self.state.text)]
         if self.state.code:
-            parts += [w.HTML(html.element("h2", texts.COMPLETION_CODE)), CompletionCode(code=self.state.code)]
+            code = CompletionCode(code=self.state.code, words=texts["copy_code"])
+            parts += [w.HTML(html.element("h2", texts.COMPLETION_CODE)), code]
         if self.state.link:
             parts.append(completion_button(self.state.link))
         if self.state.earnings is not None:
