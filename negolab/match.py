@@ -347,7 +347,11 @@ class Match:
     # Records.
 
     def record(self, *, created: str | None = None) -> Record:
-        """Return the match so far as header and events, with its time, or that of an import, in the header."""
+        """Return the match so far as header and events.
+
+        Args:
+            created: Time for the header (None: that of the deal).
+        """
         header = Header(
             id=self.id,
             game=catalog.game_id(self.game),

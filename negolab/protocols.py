@@ -30,7 +30,6 @@ class Player(Protocol):
             told: The game as the seat may know it.
             ask: What the seat sees, and what it is asked.
         """
-        ...
 
 
 @runtime_checkable
@@ -39,7 +38,6 @@ class ResumablePlayer(Protocol):
 
     def recall(self, view: View) -> None:
         """Take up a match that was played so far by another object, from the seat's view of it."""
-        ...
 
 
 def player_notes(players: Mapping[Seat, Player]) -> dict[Seat, dict[str, Any]]:

@@ -22,7 +22,7 @@ from negolab import catalog
 from negolab.analysis.measures import gains, surplus
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Invalid, Seat, other
-from negolab.llm.output_modes import phrases_for
+from negolab.llm.output_modes import phrase
 from negolab.match import Match
 from negolab.players.lookup import PlayerSpec, resolve
 from negolab.protocols import Player
@@ -94,7 +94,7 @@ class _Table:
         asks, told, seen = self.match.pending(), self.match.told(seat), self.match.seen(seat)
         if seat in asks or self.match.ended:
             rejected = asks[seat].rejected[-1:] if seat in asks else ()
-            refused = [phrases_for(told).refusal(invalid.reason) for invalid in rejected]
+            refused = [phrase(told, "refused", reason=invalid.reason) for invalid in rejected]
             self._prompts[seat] = "\n\n".join([told.prompt(seen, None), *refused])
         prompt = _Prompt(self._prompts[seat])
         if not self.is_choice:

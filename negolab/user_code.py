@@ -368,8 +368,8 @@ def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
                     modules |= dict.fromkeys(alias.name for alias in names)
                 case ast.ImportFrom(str(module), level=0):
                     modules[module] = None
-                case ast.Assign([ast.Name("TABLE")], ast.Constant(str(table))):  # which a screen imports
-                    modules[table.partition(":")[0]] = None
+                case ast.Assign([ast.Name("TABLE")], ast.Constant(str(table))) if home := table.partition(":")[0]:
+                    modules[home] = None  # which a screen imports
     return list(modules)
 
 

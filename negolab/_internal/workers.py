@@ -117,7 +117,6 @@ class Worker(Protocol):
 
     def do(self, jobs: Sequence[Any]) -> Slice:
         """Let it do jobs, in order, for as long as a slice takes, and at least one."""
-        ...
 
     def end(self) -> None:
         """Let it end by itself: it has no more jobs to wait for."""

@@ -175,7 +175,7 @@ def seat_row(row: MatchRow, seat: Seat) -> Row:
         "rejected": counts[Rejected],
         "forfeits": counts[Forfeited],
         "moves": own.moves,
-        "fallbacks": own.fallbacks,
+        "fallbacks": len(own.causes),
         "fallback_codes": " ".join(cause.code for cause in own.causes) or None,
         "cost": _sum([reply.cost for reply in _answers(row.record, seat)]),
     }

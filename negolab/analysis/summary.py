@@ -22,19 +22,6 @@ KINDS: tuple[InvalidKind, ...] = ("format", "rule", "time")
 """Kinds of rejection: the reply was unreadable, against the rules, or too late."""
 
 
-class PlayerMoves:
-    """The moves of one player at one seat: all of them, and the causes of those that a rule made."""
-
-    def __init__(self) -> None:
-        self.moves = 0
-        self.causes: Counter[Cause] = Counter()
-
-    @property
-    def own(self) -> int:
-        """Moves that the player made itself."""
-        return self.moves - self.causes.total()
-
-
 class Observed(NamedTuple):
     """An observation: the end of a match or a seat's payoff, the match's draw and game (its deal and who played it in
     which seats), and `fallback` if a rule made a move in it."""
@@ -56,6 +43,7 @@ class Tally:
         observed: Each observation (matches without copies and those that a run stopped) by its end.
         payoffs: The payoff of each observation, by player and seat.
         moves: The moves of each player and seat.
+        causes: The causes of those of them that a rule made.
         fallbacks: Matches that no run stopped in which a rule made a move.
         decided: Matches that such a move decided.
         faults: Rejected replies by kind and first code.
@@ -71,7 +59,8 @@ class Tally:
         self.exact = True
         self.observed: list[tuple[str, Observed]] = []
         self.payoffs: dict[tuple[str, Seat], list[Observed]] = defaultdict(list)
-        self.moves: dict[tuple[str, Seat], PlayerMoves] = defaultdict(PlayerMoves)
+        self.moves: Counter[tuple[str, Seat]] = Counter()
+        self.causes: dict[tuple[str, Seat], Counter[Cause]] = defaultdict(Counter)
         self.fallbacks = self.decided = 0
         self.faults: Counter[tuple[InvalidKind, str]] = Counter()
         self.forfeits: Counter[tuple[str, InvalidKind]] = Counter()
@@ -106,9 +95,8 @@ class Tally:
 
     def _count_moves(self, row: MatchRow) -> None:
         for seat, own in row.fallbacks.seats.items():
-            counted = self.moves[row.player(seat), seat]
-            counted.moves += own.moves
-            counted.causes.update(own.causes)
+            self.moves[row.player(seat), seat] += own.moves
+            self.causes[row.player(seat), seat].update(own.causes)
         if not row.stopped:
             self.fallbacks += row.fallbacks.any
             self.decided += row.fallbacks.decided
@@ -149,8 +137,8 @@ class Tally:
 
     def plays(self, player: str, seat: Seat) -> bool:
         """Return True if the player made a move of its own at this seat, or had none to make."""
-        found = self.moves[player, seat]
-        return found.own > 0 or not found.moves
+        moves = self.moves[player, seat]
+        return not moves or moves > self.causes[player, seat].total()
 
     @property
     def n(self) -> int:
@@ -227,15 +215,16 @@ def _mean(sample: Sample, unit: str) -> str:
 
 def fallback_lines(result: Tally) -> Iterator[str]:
     """Yield per player how many of its moves a rule made, and why; nothing if there is none."""
-    players: dict[str, PlayerMoves] = defaultdict(PlayerMoves)
-    for (player, _), found in result.moves.items():
-        players[player].moves += found.moves
-        players[player].causes += found.causes
-    for player, found in sorted(players.items()):
-        if found.causes:
+    moves = Counter[str]()
+    causes = defaultdict[str, Counter[Cause]](Counter)
+    for (player, seat), count in result.moves.items():
+        moves[player] += count
+        causes[player] += result.causes[player, seat]
+    for player, found in sorted(causes.items()):
+        if found:
             whose = "the model's" if player.startswith(MODEL_PREFIX) else "the player's own"
-            count = f"{found.causes.total():,} of {found.moves:,} moves were not {whose}"
-            yield f"{player}: {count}: {list_causes(found.causes)}"
+            told = f"{found.total():,} of {moves[player]:,} moves were not {whose}"
+            yield f"{player}: {told}: {list_causes(found)}"
     if result.fallbacks:
         decided = f"such moves (fallbacks) decided {result.decided:,} of {result.played:,} matches"
         yield f"{decided}; {result.played - result.fallbacks:,} had none"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -37,16 +38,25 @@ NEXT = {
 """Checks for an example of each kind."""
 
 
-@app.command()
-def game(name: Name) -> None:
-    """Write a game with presets, a player, a measure and a test."""
-    _write("game", name)
+_PLAIN = {
+    "game": "Write a game with presets, a player, a measure and a test.",
+    "player": "Write a bargaining player and its test.",
+    "codebook": "Write a codebook: what people and models look for in what was said.",
+    "sweep": "Write a folder with a notebook, a sweep plan and a test.",
+    "tournament": "Write a tournament plan: players, conditions, games and draws.",
+}
+"""Kinds of example that need nothing but a name, and the help of their commands."""
 
 
-@app.command()
-def player(name: Name) -> None:
-    """Write a bargaining player and its test."""
-    _write("player", name)
+def _command(kind: str) -> Callable[[str], None]:
+    def write(name: Name) -> None:
+        _write(kind, name)
+
+    return write
+
+
+for _kind, _help in _PLAIN.items():
+    app.command(_kind, help=_help)(_command(_kind))
 
 
 @app.command()
@@ -59,24 +69,6 @@ def scenario(
 ) -> None:
     """Write a scenario with several issues; no Python needed."""
     _write("scenario", name, source=from_)
-
-
-@app.command()
-def codebook(name: Name) -> None:
-    """Write a codebook: what people and models look for in what was said."""
-    _write("codebook", name)
-
-
-@app.command()
-def sweep(name: Name) -> None:
-    """Write a folder with a notebook, a sweep plan and a test."""
-    _write("sweep", name)
-
-
-@app.command()
-def tournament(name: Name) -> None:
-    """Write a tournament plan: players, conditions, games and draws."""
-    _write("tournament", name)
 
 
 @app.command()

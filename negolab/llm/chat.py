@@ -11,7 +11,7 @@ from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.game import Ask, Invalid, Observation, Reply, Seen
 from negolab.llm.endpoint.call import Message
-from negolab.llm.output_modes import FreeText, phrases_for
+from negolab.llm.output_modes import FreeText, phrase
 from negolab.record import SeatRecord
 
 
@@ -97,7 +97,7 @@ class Chat:
         if self._single_message:
             return self._tell_everything(told, seen, opened)
         return _append_user(
-            opened, _paragraphs(self._mode.prompt(told, seen, state.seen), suffix) or phrases_for(told).due
+            opened, _paragraphs(self._mode.prompt(told, seen, state.seen), suffix) or phrase(told, "due")
         )
 
     def _add_rejection(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
@@ -112,7 +112,7 @@ class Chat:
             return self._tell_everything(told, seen, replace(state, rejections=rejections))
         is_changed = since is not seen and since != seen
         news = self._mode.prompt(told, seen, since) if is_changed else ""
-        return _append_user(state, _paragraphs(phrases_for(told).refusal(reason), news))
+        return _append_user(state, _paragraphs(phrase(told, "refused", reason=reason), news))
 
     def _tell_everything(self, told: AnyGame, seen: Seen, state: ChatState) -> ChatState:
         user = _paragraphs(self._mode.prompt(told, seen, None), *state.rejections, state.suffix)
@@ -155,8 +155,8 @@ def _append_user(state: ChatState, text: str) -> ChatState:
 
 def _quote_rejected(told: AnyGame, answer: str | None, reason: str) -> str:
     if answer is None or not answer.strip():
-        return phrases_for(told).refusal(reason)
-    return phrases_for(told).earlier(answer, reason)
+        return phrase(told, "refused", reason=reason)
+    return phrase(told, "said", answer=answer, reason=reason)
 
 
 def _paragraphs(*parts: str) -> str:

@@ -11,7 +11,6 @@ import re
 from string import Template
 from typing import Any, NamedTuple
 
-import msgspec
 from typing_extensions import override
 
 from negolab.catalog import AnyGame
@@ -92,83 +91,59 @@ class FreeText:
         return extract_reasoning(reply.text).text
 
 
-class Phrases(msgspec.Struct, frozen=True):
-    """Sentences of the player itself to a model, in one language.
-
-    `refused` has the slot `$reason`, `said` has `$answer` and `$reason`, `decided` and `strayed` have `$words`; `empty`
-    to `bad_json` are reasons of rejections.
-    """
-
-    refused: str
-    said: str
-    due: str
-    decided: str
-    strayed: str
-    empty: str
-    cut: str
-    filtered: str
-    declined: str
-    called: str
-    bad_json: str
-
-    def refusal(self, reason: str) -> str:
-        """Word a rejection for its author."""
-        return Template(self.refused).safe_substitute(reason=reason)
-
-    def earlier(self, answer: str, reason: str) -> str:
-        """Quote a rejected answer with the reason, for a model that does not see its answers as a chat."""
-        return Template(self.said).safe_substitute(answer=answer, reason=reason)
-
-
-_PHRASES = {
-    "en": Phrases(
-        refused="Your answer was not accepted. $reason",
-        said="Your answer was:\n$answer\nIt was not accepted. $reason",
-        due="It is your turn.",
-        decided="Your move is decided already. In the words of the game it is:\n$words\nWrite this message in words of "
-        "your own: it must make exactly this move, in the form that the game asks for.",
-        strayed="Your message does not make the move that was decided. Make exactly this move:\n$words",
-        empty="Your answer was empty: answer in the form that is asked for.",
-        cut="Your answer reached its limit of tokens before it was complete: give the whole answer.",
-        filtered="Your answer was withheld by a content filter: answer in other words.",
-        declined="You declined to answer: answer in the form that is asked for.",
-        called="You called a tool, and there is none: answer in the form that is asked for.",
-        bad_json="Your answer is not a JSON object: answer with one JSON object and nothing else.",
-    ),
-    "de": Phrases(
-        refused="Deine Antwort wurde nicht angenommen. $reason",
-        said="Deine Antwort war:\n$answer\nSie wurde nicht angenommen. $reason",
-        due="Du bist an der Reihe.",
-        decided="Dein Zug steht schon fest. In den Worten des Spiels lautet er:\n$words\nSchreibe diese Nachricht mit "
-        "eigenen Worten: sie muss genau diesen Zug machen, in der Form, die das Spiel verlangt.",
-        strayed="Deine Nachricht macht nicht den Zug, der feststeht. Mache genau diesen Zug:\n$words",
-        empty="Deine Antwort war leer: antworte in der verlangten Form.",
-        cut="Deine Antwort hat ihre Höchstzahl an Tokens erreicht, bevor sie vollständig war: gib die ganze Antwort.",
-        filtered="Deine Antwort wurde von einem Inhaltsfilter zurückgehalten: antworte mit anderen Worten.",
-        declined="Du hast nicht antworten wollen: antworte in der verlangten Form.",
-        called="Du hast ein Werkzeug aufgerufen, und es gibt keines: antworte in der verlangten Form.",
-        bad_json="Deine Antwort ist kein JSON-Objekt: antworte mit genau einem JSON-Objekt und nichts sonst.",
-    ),
-    "it": Phrases(
-        refused="La tua risposta non è stata accettata. $reason",
-        said="La tua risposta era:\n$answer\nNon è stata accettata. $reason",
-        due="Tocca a te.",
-        decided="La tua mossa è già decisa. Nelle parole del gioco è:\n$words\nScrivi questo messaggio con parole tue: "
-        "deve fare esattamente questa mossa, nella forma richiesta dal gioco.",
-        strayed="Il tuo messaggio non fa la mossa decisa. Fai esattamente questa mossa:\n$words",
-        empty="La tua risposta era vuota: rispondi nella forma richiesta.",
-        cut="La tua risposta ha raggiunto il limite di token prima di essere completa: dai la risposta intera.",
-        filtered="La tua risposta è stata trattenuta da un filtro dei contenuti: rispondi con altre parole.",
-        declined="Hai rifiutato di rispondere: rispondi nella forma richiesta.",
-        called="Hai chiamato uno strumento, e non ce ne sono: rispondi nella forma richiesta.",
-        bad_json="La tua risposta non è un oggetto JSON: rispondi con un solo oggetto JSON e nient'altro.",
-    ),
+_PHRASES: dict[str, dict[str, str]] = {
+    "en": {
+        "refused": "Your answer was not accepted. $reason",
+        "said": "Your answer was:\n$answer\nIt was not accepted. $reason",
+        "due": "It is your turn.",
+        "decided": "Your move is decided already. In the words of the game it is:\n$words\nWrite this message in words "
+        "of your own: it must make exactly this move, in the form that the game asks for.",
+        "strayed": "Your message does not make the move that was decided. Make exactly this move:\n$words",
+        "empty": "Your answer was empty: answer in the form that is asked for.",
+        "cut": "Your answer reached its limit of tokens before it was complete: give the whole answer.",
+        "filtered": "Your answer was withheld by a content filter: answer in other words.",
+        "declined": "You declined to answer: answer in the form that is asked for.",
+        "called": "You called a tool, and there is none: answer in the form that is asked for.",
+        "bad_json": "Your answer is not a JSON object: answer with one JSON object and nothing else.",
+    },
+    "de": {
+        "refused": "Deine Antwort wurde nicht angenommen. $reason",
+        "said": "Deine Antwort war:\n$answer\nSie wurde nicht angenommen. $reason",
+        "due": "Du bist an der Reihe.",
+        "decided": "Dein Zug steht schon fest. In den Worten des Spiels lautet er:\n$words\nSchreibe diese Nachricht "
+        "mit eigenen Worten: sie muss genau diesen Zug machen, in der Form, die das Spiel verlangt.",
+        "strayed": "Deine Nachricht macht nicht den Zug, der feststeht. Mache genau diesen Zug:\n$words",
+        "empty": "Deine Antwort war leer: antworte in der verlangten Form.",
+        "cut": "Deine Antwort hat ihre Höchstzahl an Tokens erreicht, bevor sie vollständig war: gib die ganze "
+        "Antwort.",
+        "filtered": "Deine Antwort wurde von einem Inhaltsfilter zurückgehalten: antworte mit anderen Worten.",
+        "declined": "Du hast nicht antworten wollen: antworte in der verlangten Form.",
+        "called": "Du hast ein Werkzeug aufgerufen, und es gibt keines: antworte in der verlangten Form.",
+        "bad_json": "Deine Antwort ist kein JSON-Objekt: antworte mit genau einem JSON-Objekt und nichts sonst.",
+    },
+    "it": {
+        "refused": "La tua risposta non è stata accettata. $reason",
+        "said": "La tua risposta era:\n$answer\nNon è stata accettata. $reason",
+        "due": "Tocca a te.",
+        "decided": "La tua mossa è già decisa. Nelle parole del gioco è:\n$words\nScrivi questo messaggio con parole "
+        "tue: deve fare esattamente questa mossa, nella forma richiesta dal gioco.",
+        "strayed": "Il tuo messaggio non fa la mossa decisa. Fai esattamente questa mossa:\n$words",
+        "empty": "La tua risposta era vuota: rispondi nella forma richiesta.",
+        "cut": "La tua risposta ha raggiunto il limite di token prima di essere completa: dai la risposta intera.",
+        "filtered": "La tua risposta è stata trattenuta da un filtro dei contenuti: rispondi con altre parole.",
+        "declined": "Hai rifiutato di rispondere: rispondi nella forma richiesta.",
+        "called": "Hai chiamato uno strumento, e non ce ne sono: rispondi nella forma richiesta.",
+        "bad_json": "La tua risposta non è un oggetto JSON: rispondi con un solo oggetto JSON e nient'altro.",
+    },
 }
+"""Sentences of the player itself to a model, by language and name: `refused` has the slot `$reason`, `said` has
+`$answer` and `$reason`, `decided` and `strayed` have `$words`; `empty` to `bad_json` are reasons of rejections."""
 
 
-def phrases_for(told: AnyGame) -> Phrases:
-    """Return the phrases in the game's language, else in English."""
-    return _PHRASES.get(getattr(told, "language", "en"), _PHRASES["en"])
+def phrase(told: AnyGame, name: str, **words: str) -> str:
+    """Return a sentence to a model in the game's language, else in English, with words in its slots."""
+    known = _PHRASES.get(getattr(told, "language", "en"), _PHRASES["en"])
+    return Template(known[name]).safe_substitute(words)
 
 
 def filled_action(told: AnyGame, seen: Seen, value: Any) -> Any:
@@ -237,7 +212,7 @@ class SchemaMode(FreeText):
         if error is not None and (value is None or error.codes != ("cut",)):
             return error
         if value is None:
-            return Invalid(("bad_json",), phrases_for(told).bad_json, "format")
+            return Invalid(("bad_json",), phrase(told, "bad_json"), "format")
         action = filled_action(told, ask.seen, value)
         return action if isinstance(action, Invalid) else told.say(action)
 
@@ -296,7 +271,7 @@ class ParaphraseMode(FreeText):
     def turn_suffix(self, told: AnyGame, seen: Seen) -> str:
         self._action = self._strategy.reply(told, Ask(seen))
         self._words = told.say(self._action)
-        return Template(phrases_for(told).decided).safe_substitute(words=self._words)
+        return phrase(told, "decided", words=self._words)
 
     @override
     def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
@@ -313,5 +288,4 @@ class ParaphraseMode(FreeText):
             return Invalid(action.codes, action.reason, action.kind)
         if told.same(seen, self._action, action):
             return None
-        reason = Template(phrases_for(told).strayed).safe_substitute(words=self._words)
-        return Invalid(("other_move",), reason, "format")
+        return Invalid(("other_move",), phrase(told, "strayed", words=self._words), "format")

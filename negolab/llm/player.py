@@ -22,7 +22,7 @@ from negolab.llm.output_modes import (
     SchemaMode,
     extract_reasoning,
     join_reasoning,
-    phrases_for,
+    phrase,
 )
 from negolab.llm.settings import Settings, read_persona
 from negolab.match import new_id, replace_surrogates
@@ -225,8 +225,8 @@ def _finish_error(told: AnyGame, answer: Answer, text: str) -> Invalid | None:
     empty = None if text.strip() else ("thoughts" if answer.reasoning else "empty", "empty")
     if (found := _ERRORS.get(ending_of(answer.finish), empty)) is None:
         return None
-    code, phrase = found
-    return Invalid((code,), getattr(phrases_for(told), phrase), "format")
+    code, name = found
+    return Invalid((code,), phrase(told, name), "format")
 
 
 def _usage_record(answer: Answer) -> dict[str, Any]:

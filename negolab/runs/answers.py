@@ -70,10 +70,10 @@ class AnswerCounter:
         for record in records:
             self.add(record.header.players, record.header.notes, record.events)
 
-    def check(self, least: int = MIN_ANSWERS) -> None:
-        """Raise `UnusableAnswers` if a model with at least `least` answers is above the limit."""
+    def check(self) -> None:
+        """Raise `UnusableAnswers` if a model with at least `MIN_ANSWERS` answers is above the limit."""
         for player, causes in self._causes.items():
-            if self._answers[player] >= least and causes.total() > self.limit * self._answers[player]:
+            if self._answers[player] >= MIN_ANSWERS and causes.total() > self.limit * self._answers[player]:
                 raise UnusableAnswers(self._explain(player))
 
     def check_any_usable(self) -> None:

@@ -61,8 +61,8 @@ def test_what_is_read_from_the_events_is_what_happened_at_the_table(game: str, p
         found = find_fallbacks(record)
         for seat, own in found.seats.items():
             steps = sum(seat in event.seats for event in record.events if isinstance(event, Stepped))
-            assert own.fallbacks == sum(moved for of, moved in did if of == seat)
-            assert own.moves == steps + own.fallbacks
+            assert len(own.causes) == sum(moved for of, moved in did if of == seat)
+            assert own.moves == steps + len(own.causes)
         assert found.any or not found.decided
         if did and did[-1][1] and isinstance(record.events[-2], Forfeited):
             # In a match that was stopped, only a round that was settled before was decided.
@@ -80,7 +80,7 @@ def test_a_player_without_a_usable_reply_made_no_move_of_its_own(game: str, pres
     @given(seed=SEEDS)
     def holds(seed: int) -> None:
         own = find_fallbacks(mumbled(loaded, seed, {"A": 1.0, "B": 0.0})[0]).seats["A"]
-        assert own.moves == own.fallbacks
+        assert own.moves == len(own.causes)
 
     read = loaded.told("A").parse(JUNK, Match(loaded, seed=1).seen("A"))
     if isinstance(read, Invalid):
@@ -125,7 +125,7 @@ def said(game: Any, *texts: str | tuple[Seat, str], seed: int = 1) -> Match:
 
 def counts(found: Fallbacks) -> tuple[int, int, int, int, bool]:
     a, b = (found.seats[seat] for seat in SEATS)
-    return a.fallbacks, a.moves, b.fallbacks, b.moves, found.decided
+    return len(a.causes), a.moves, len(b.causes), b.moves, found.decided
 
 
 BARGAINING = nl.load("bargaining", buyer_retries=0)

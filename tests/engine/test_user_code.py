@@ -114,3 +114,10 @@ assert parse_record(record.to_line()).game == record.game
 
 def test_what_an_exception_says_moves_no_cursor() -> None:
     assert user_code.describe_failure(ValueError("a\x1b[2J\nb \u202e")) == r"ValueError: a\x1b[2J b \u202e"
+
+
+def test_only_what_is_imported_or_named_as_a_table_is_a_module_of_the_code() -> None:
+    found = user_code.imported_modules(["import a, b.c as d\nfrom e.f import g\nfrom . import h\nfrom .i import j"])
+    assert found == ["a", "b.c", "e.f"]
+    named = ['TABLE = "k.l:Screen"', 'TABLE = ""', 'TABLE = ":Screen"', "TABLE = 5", 'OTHER = "m"', "not Python"]
+    assert user_code.imported_modules(named) == ["k.l"]

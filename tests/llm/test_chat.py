@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+from string import Template
 from typing import Any
 
 import pytest
@@ -16,6 +17,7 @@ from negolab import laws
 from negolab.catalog import AnyGame
 from negolab.game import Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.endpoint.call import Message
+from negolab.llm.output_modes import _PHRASES
 from negolab.llm.player import LLM
 from negolab.match import Match
 from negolab.players.lookup import player
@@ -157,6 +159,11 @@ def test_a_rejection_is_told_as_a_sentence() -> None:
     assert why.startswith("Your answer was not accepted. Your reply holds neither a price")
     assert reply.asked == why
     assert [call.repetition for call in answers.calls] == [("m", "A", 0, 0), ("m", "A", 0, 1)]
+
+
+def test_every_language_has_all_sentences_with_the_same_slots() -> None:
+    slots = [{name: Template(text).get_identifiers() for name, text in own.items()} for own in _PHRASES.values()]
+    assert len(slots) > 1 and all(own == slots[0] for own in slots)
 
 
 @pytest.mark.parametrize(

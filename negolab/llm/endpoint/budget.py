@@ -118,7 +118,10 @@ class Budget:
 
     def has_room(self, cost: Cost) -> bool:
         """Return True if something would fit in what is left."""
-        return self._is_within_cap(self.spent.plus(cost))
+        total = self.spent.plus(cost)
+        return all(
+            cap is None or value <= cap for cap, value in zip(self._cap, (total.pico, total.tokens), strict=True)
+        )
 
     def _resolve_waiting(self) -> None:
         """Grant or fail what waits, as far as that is possible now."""
@@ -158,9 +161,6 @@ class Budget:
             if reservation in self._waiting:
                 self._waiting.remove(reservation)
             self._resolve_waiting()
-
-    def _is_within_cap(self, cost: Cost) -> bool:
-        return all(cap is None or value <= cap for cap, value in zip(self._cap, (cost.pico, cost.tokens), strict=True))
 
     def _reached_message(self, reservation: Reservation) -> str:
         """Say what is spent, and what the next call is expected to take."""

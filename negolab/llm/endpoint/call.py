@@ -104,11 +104,9 @@ class AnswerStore(Protocol):
 
     def find(self, endpoint: str, call: Call) -> Answer | None:
         """Return the answer to this repetition of the call; `replayed` is set if another run paid for it."""
-        ...
 
     async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
         """Store an answer durably before returning."""
-        ...
 
 
 class ModelEndpoint(Protocol):
@@ -124,7 +122,6 @@ class ModelEndpoint(Protocol):
             GameFailed: This game cannot go on; others can.
             RunFailed: No game can go on.
         """
-        ...
 
 
 class EndpointProvider(Protocol):
