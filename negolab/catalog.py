@@ -467,6 +467,26 @@ def stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> Any
     return make_game(cls, {**cls.legacy_defaults, **params, "preset": preset})
 
 
+def told_game(cls: type[AnyGame], params: Mapping[str, Any]) -> AnyGame:
+    """Construct a game from the parameters that a seat was told.
+
+    Hidden parameters are None whatever their type, so the game as a whole is not validated.
+
+    Args:
+        cls: Class of the game.
+        params: Parameters as plain data.
+
+    Raises:
+        msgspec.ValidationError: A known parameter has the wrong type.
+    """
+    fields = {field.encode_name: field for field in msgspec.structs.fields(cls)}
+    values = {
+        fields[name].name: None if value is None else msgspec.convert(value, fields[name].type)
+        for name, value in {**cls.legacy_defaults, **params}.items()
+    }
+    return cls(**values)
+
+
 def with_legacy_defaults(game: AnyGame, params: Collection[str]) -> AnyGame:
     """Give a new game the `legacy_defaults` of parameters that are not in `params`, the names of the stored ones."""
     missing = {name: value for name, value in game.legacy_defaults.items() if name not in params}

@@ -409,7 +409,7 @@ class SeatRecord(msgspec.Struct, frozen=True):
     @property
     def told(self) -> AnyGame:
         """The game as the seat may know it; `ValueError` as for `Record.game`."""
-        return _stored_game(self.game, None, self.params)
+        return catalog.told_game(catalog.imported_class(self.game), self.params)
 
 
 def view_of_seat(record: Record, seat: Seat) -> SeatRecord:

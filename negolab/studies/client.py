@@ -204,7 +204,7 @@ class HostSeat:
             raise ValueError(f"the page shows no match, but {type(state).__name__}")
         self._page, self._last = page, state
         self._class = catalog.imported_class(state.game)
-        self.game: AnyGame = rebuild_game(self._class, state.params)
+        self.game: AnyGame = catalog.told_game(self._class, state.params)
         self.seat: Seat = state.seat
         self.fronted = state.fronted
 
@@ -226,26 +226,6 @@ class HostSeat:
         """Return the page state while the page shows this match."""
         state = self._page.state
         return state if isinstance(state, Playing) and state.match == self._last.match else None
-
-
-def rebuild_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
-    """Rebuild a game from the parameters that a seat was told.
-
-    Hidden parameters are None whatever their type, so the game as a whole is not validated.
-
-    Args:
-        cls: Class of the game.
-        params: Parameters as plain data.
-
-    Raises:
-        msgspec.ValidationError: A known parameter has the wrong type.
-    """
-    fields = {field.encode_name: field for field in msgspec.structs.fields(cls)}
-    values = {
-        fields[name].name: None if value is None else msgspec.convert(value, fields[name].type)
-        for name, value in params.items()
-    }
-    return cls(**values)
 
 
 def decode_response(response: httpx2.Response) -> Any:

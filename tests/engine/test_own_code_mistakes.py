@@ -157,3 +157,16 @@ def test_the_command_line_names_the_line_of_ones_own_code_that_failed() -> None:
     ran = negolab("watch", "bargaining", "--a", "fails.py:Fails", cwd=Path())
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
     assert "ZeroDivisionError: division by zero (fails.py, line 6)" in ran.stderr
+
+
+def test_a_parameter_that_a_seat_may_not_know_needs_no_none_in_its_type() -> None:
+    secret = '    @override\n    def secrets(self, seat: Seat) -> tuple[str, ...]:\n        return ("outside",)\n\n'
+    game = own_game("    @override\n    def deal(", f"{secret}    @override\n    def deal(")
+    (record,) = nl.batch(game, "random-legal", "random-legal", n=1, seed=1)
+    seen = record.seen_by("A")
+    assert (seen.params["outside"], seen.told.outside, seen.told.pie) == (None, None, 10)  # type: ignore[attr-defined]
+    text = '[[treatments]]\nname = "one"\nopponent = "random-legal"\n[codes]\ncomplete = "C"\n[limits]\nreply = 60'
+    Path("pie.toml").write_text(f'title = "Pie"\ngame = "{game}"\ninstructions = "Play."\nclosing = "Bye."\n{text}\n')
+    done = negolab("study", "try", "pie.toml", "-n", "2")
+    assert "matches: 1 ended (1 agreed)" in done.stdout or "matches: 1 ended (0 agreed)" in done.stdout, done
+    assert "could not continue" not in done.stdout

@@ -238,7 +238,7 @@ class Bot(Visitor):
         await self._spend(PER_REPLY)
         now = self._state
         if isinstance(now, Playing) and self._still_shows(state) and now.table["asked"]:
-            game = catalog.stored_game(now.game, None, now.params)
+            game = catalog.told_game(catalog.imported_class(now.game), now.params)
             seen = catalog.decode_observation(type(game), now.table["seen"])
             self._act("reply", text=self.reply(game, seen), turn=now.table["turn"], match=now.match)
 
