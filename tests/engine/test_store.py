@@ -68,7 +68,7 @@ def test_a_bad_line_inside_a_file_is_named(tmp_path: Path) -> None:
         ({"notes": {"deterministic": 5}}, "got `int` - at `$.header.notes.deterministic`"),
         ({"notes": {"stopped": ["x"]}}, "got `array` - at `$.header.notes.stopped`"),
         ({"id": ""}, "Expected `str` of length >= 1 - at `$.header.id`"),
-        ({"seed": 10**400}, f"record {RECORDS[0].id} has a seed beyond floats"),
+        ({"seed": 10**400}, "has a seed beyond floats"),
     ],
 )
 def test_a_header_that_nothing_can_work_with_is_named_with_its_place(
