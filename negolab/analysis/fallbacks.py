@@ -81,11 +81,16 @@ class SeatMoves(NamedTuple):
 
     Attributes:
         moves: All of them: accepted replies and fallbacks.
-        causes: For each fallback, a move that a rule made, why the last reply before it was rejected.
+        causes: For each fallback, why the last reply before it was rejected.
     """
 
     moves: int
     causes: tuple[Cause, ...]
+
+    @property
+    def fallbacks(self) -> int:
+        """Moves that a rule made."""
+        return len(self.causes)
 
 
 class Fallbacks(NamedTuple):
