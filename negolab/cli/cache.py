@@ -68,7 +68,7 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
     from negolab.llm.cache import Cache, default_file
 
     about = manifest.read(run)
-    if not about:
+    if not isinstance(about.get("run"), str):
         raise ValueError(f"{run} is not the folder of a run: name the one given to `negolab batch --out`")
     plans = [manifest.read(file.parent)["plan"] for file in sorted(run.rglob(manifest.FILE))]
     games = [next(msgspec.convert(plan, Plan).pairings()) for plan in plans if "game" in plan]
