@@ -238,6 +238,7 @@ def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]
         sheet = spreadsheet.read_sheet(path)
     else:
         sheet = _read_xlsx(path)
+    sheet = sheet[(sheet != "").any(axis=1)]  # programs add empty rows
     columns = [*map(str, sheet.columns)]
     for name in ("id", *book.codes):
         if columns.count(name) != 1:

@@ -73,7 +73,7 @@ def test_what_is_played_later_gets_a_sheet_of_its_own_and_no_sheet_is_written_ov
     assert exchange(run, name, book, "anna") == ["anna: 0 new or changed; 0 of 12 are coded"]
     sheet.with_stem("tone-anna-part2").rename(third := sheet.with_stem("tone-anna-part3"))
     kept(run / "most", bargained(id="last"))
-    text = third.read_bytes()
+    third.write_bytes(text := third.read_bytes() + b",,,,\n\n")
     assert "tone-anna-part2.csv is written: fill in its 3 rows" in exchange(run, name, book, "anna")[1]
     assert third.read_bytes() == text, "a sheet in between was gone"
     with pytest.raises(ValueError, match="a coder's name cannot end as the names of sheets do, not 'anna-part2'"):
