@@ -182,7 +182,7 @@ def test_every_page_begins_with_what_one_gets_and_a_command() -> None:
     for page, path in PAGES.items():
         if page != "README":
             title, _, first, *rest = path.read_text().split("\n")
-            assert title.startswith("# ") and first.startswith(("You ", "One "))
+            assert title.startswith("# ") and first.startswith(("This page ", "In your first hour, "))
             assert any(block.language == "sh" for block in blocks("\n".join(rest)))
 
 
