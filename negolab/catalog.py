@@ -99,7 +99,7 @@ def game_module(name: str) -> ModuleType:
 def _suggest_file(name: str) -> str:
     """Say how a file or folder of this name is named as a game; "" if there is none."""
     if Path(f"{name}.py").is_file():
-        return f"for the file beside you name {name}.py"
+        return f"for the file in the current folder, write {name}.py"
     return f"the folder {name} has no __init__.py" if Path(name).is_dir() else ""
 
 
@@ -229,7 +229,7 @@ def scenario_game(path: str | os.PathLike[str]) -> str:
                 return name
             except ValueError as error:
                 faults.append(str(error))
-    raise ValueError("; ".join(faults) or f"{os.fspath(path)}: no game here has scenarios")
+    raise ValueError("; ".join(faults) or f"{os.fspath(path)}: no installed game has scenarios")
 
 
 def data_folder() -> Path:
@@ -325,7 +325,7 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
         raise ValueError("preset and game are not parameters")
     if params.get("scenario") is not None:
         if preset is not None:
-            raise ValueError("a preset and a scenario are each a whole set of parameters: give one of them")
+            raise ValueError("a preset and a scenario are each a whole set of parameters: give only one of them")
         preset = os.fspath(params["scenario"])
     params.pop("scenario", None)
     preset = next(iter(known)) if preset is None else preset
@@ -452,12 +452,12 @@ def _not_imported(game: str) -> str:
     home = game.partition(":")[0]
     if (reference := untrusted.get(game)) is not None:
         return (
-            f"the game {game!r} is code of its own, which you have not run here: nl.load({reference!r}) runs it, or "
-            "--trust on the command line"
+            f"the game {game!r} has its own code, which you have not run on this machine: to run it, call "
+            f"nl.load({reference!r}), or add --trust on the command line"
         )
     return (
-        f"the game {game!r} is not installed, and reading a record runs no code: name its file, such as --module "
-        f"{home}.py, or load what its folder names with --trust (in Python: call nl.load with the file first)"
+        f"the game {game!r} is not installed, and reading a record runs no code: give its file, such as --module "
+        f"{home}.py, or load the code that its folder names with --trust (in Python: call nl.load with the file first)"
     )
 
 
@@ -503,7 +503,7 @@ def state_type(cls: type[AnyGame]) -> Any:
                 "State",
                 [("public", args[0]), ("private", dict[str, args[1]]), ("hidden", cls.Hidden, None)],  # type: ignore[valid-type]
             )
-    raise ValueError(f"{cls.__name__} must subclass Game[Public, Private, Action] with its three types")
+    raise ValueError(f"{cls.__name__} must subclass Game[Public, Private, Action], with its own three types filled in")
 
 
 def decode_observation(cls: type[AnyGame], plain: dict[str, Any]) -> Observation[Any, Any]:

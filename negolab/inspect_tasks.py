@@ -247,10 +247,10 @@ for _name in catalog.game_names():
 def read_records(log: str) -> Iterator[Record]:
     """Yield the records in a log of inspect, also of one that is not finished; ValueError for a file that is none."""
     if not Path(log).is_file():
-        raise ValueError(f"{log}: is no file: name a log of inspect")
+        raise ValueError(f"{log}: is not a file: give an inspect_ai log")
     try:
         for sample in read_eval_log_samples(log, all_samples_required=False):
             if KEY in sample.store:
                 yield parse_record(json.dumps(sample.store[KEY]))
     except Exception as error:  # inspect's own, of any kind
-        raise ValueError(f"{log}: cannot be read as a log of inspect: {' '.join(str(error).split()):.200}") from error
+        raise ValueError(f"{log}: cannot be read as an inspect_ai log: {' '.join(str(error).split()):.200}") from error

@@ -257,10 +257,10 @@ def parse_record(line: bytes | str) -> Record:
     if not is_finite(record.header.seed):
         raise ValueError(f"record {record.id} has a seed beyond floats")
     if not record.events or not isinstance(record.events[0], Dealt):
-        raise ValueError(f"record {record.id} does not start with a deal")
+        raise ValueError(f"record {record.id} does not start with a dealt event")
     last = record.events[-1]
     if isinstance(last, Ended) and (set(last.payoffs) != {"A", "B"} or not all(map(is_finite, last.payoffs.values()))):
-        raise ValueError(f"record {record.id} must end with finite payoffs of A and B")
+        raise ValueError(f"record {record.id} must end with finite payoffs for A and B")
     return record
 
 

@@ -86,7 +86,7 @@ class _Table:
             asked = self.match.asks(seat)
             found = self._options[seat] = self.match.told(seat).options(self.match.seen(seat)) if asked else ()
             if len(found) > self.max_options:
-                raise ValueError(f"{len(found):,} options here: pass max_options={len(found)} or more")
+                raise ValueError(f"this position has {len(found):,} options: pass max_options={len(found)} or more")
         return self._options[seat]
 
     def observe(self, seat: Seat) -> Any:

@@ -77,7 +77,7 @@ def _leads_out(file: Path, folder: Path) -> bool:
     """Return True for a link to a file outside, which whoever made the folder may want to see in an export."""
     leads_out = file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
     if leads_out:
-        warnings.warn(f"{file} leads out of {folder} and was skipped: name it to read it", stacklevel=3)
+        warnings.warn(f"{file} leads out of {folder} and was skipped: to read it, give its own path", stacklevel=3)
     return leads_out
 
 
@@ -143,7 +143,9 @@ def iter_lines(
             if line.isspace():
                 continue
             if len(line) == MAX_LINE:
-                raise ValueError(f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB: no record is")
+                raise ValueError(
+                    f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB, the maximum for a record"
+                )
             try:
                 yield begin, parse(line)
             except (ValueError, RecursionError) as error:

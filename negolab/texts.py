@@ -139,7 +139,7 @@ def check(overrides: Overrides, defaults: Mapping[str, str]) -> None:
         try:
             named = placeholders(text)
         except ValueError as error:
-            raise ValueError(f"{key}: {error}; a brace of your own is written twice, {{{{ or }}}}") from None
+            raise ValueError(f"{key}: {error}; write a literal brace twice, {{{{ or }}}}") from None
         for name in sorted(named - known):
             there = suggest(name, [f"{{{each}}}" for each in sorted(known)]) if known else "this text has none."
             raise ValueError(f"{key}: there is no placeholder {{{name}}}: {there}")
@@ -161,7 +161,9 @@ def _suggest_key(key: str, defaults: Mapping[str, str]) -> str:
     hint = suggest(key, within or defaults)
     if hint.startswith("did you mean"):
         return hint
-    return f"negolab study texts lists those of {group}" if within else f"the groups are {', '.join(sorted(groups))}"
+    return (
+        f"negolab study texts lists the texts of {group}" if within else f"the groups are {', '.join(sorted(groups))}"
+    )
 
 
 # Writing.

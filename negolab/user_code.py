@@ -211,7 +211,7 @@ def load(reference: str) -> ModuleType:
         if loaded is not None and loaded.reference == code.reference:
             return sys.modules[module]
         if pin not in ("", code.source.sha256):
-            raise ValueError(f"{failed}: it has changed since its hash was taken; run the same again")
+            raise ValueError(f"{failed}: it has changed since its hash was taken; run the same command again")
         if not str(code.home).startswith((*_INSTALLED, *_LIBRARY)):
             _serve(code, failed)
     try:
@@ -231,7 +231,7 @@ def _serve(code: Code, failed: str) -> None:
         if loaded is None or loaded.sha256 != part.sha256:
             raise ValueError(
                 f"{failed}: another module is called {name!r}, or this one has changed since it was loaded: rename it, "
-                "or start Python again"
+                "or restart Python"
             )
     _Finder.codes |= dict.fromkeys(modules, code)
 
@@ -263,7 +263,7 @@ def read_code(reference: str) -> Code | None:
     return Code(reference, home, module, files) if home and files else None
 
 
-_MODULE_FILES = "name a .py file, or a folder with an __init__.py, without another dot in its name"
+_MODULE_FILES = "give a .py file, or a folder with an __init__.py, without another dot in its name"
 
 
 def _folder(spec: ModuleSpec) -> Path | None:

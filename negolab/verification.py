@@ -49,7 +49,7 @@ _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
 def _find_differences(record: Record) -> Iterator[Difference]:
     seed = record.header.seed
     if seed is not None and record.game.deal(random.Random(seed)) != start_state(record):
-        yield Difference("the start is not the deal of its seed", f"the start is not the deal of seed {seed}")
+        yield Difference("the start is not what its seed draws", f"the start is not what seed {seed} draws")
     again = Match.replay(record)
     for i, (stored, replayed) in enumerate(zip(record.events, again.events, strict=False)):
         if i and not same_event(stored, replayed):
@@ -57,13 +57,13 @@ def _find_differences(record: Record) -> Iterator[Difference]:
             yield Difference(cause, f"event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}")
             return
     if len(again.events) != len(record.events):
-        text = f"{len(record.events)} events are stored, {len(again.events)} come out when replayed"
-        yield Difference("another number of events comes out when replayed", text)
+        text = f"{len(record.events)} events are stored, {len(again.events)} result from the replay"
+        yield Difference("the replay gives a different number of events", text)
 
 
 def _event_difference(stored: Event, replayed: Event) -> str:
     was, comes = type(stored).__name__, type(replayed).__name__
     if was != comes:
-        return f"{comes} comes out where {was} is stored"
+        return f"the replay gives {comes} where {was} is stored"
     fields = (name for name in stored.__struct_fields__ if getattr(stored, name) != getattr(replayed, name))
     return f"{was} differs in {', '.join(fields)}"

@@ -160,7 +160,7 @@ class _ClusterWorker:
         except KilledWorker:
             raise WorkerDied("with its machine, again and again") from None
         except (CancelledError, OSError):
-            raise WorkersFailed("the scheduler is gone: what was done is kept; run the same again") from None
+            raise WorkersFailed("the scheduler is gone: finished work is kept; run the same command again") from None
 
     def end(self) -> None:
         self._future = None

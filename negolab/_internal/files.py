@@ -23,7 +23,7 @@ def read_bytes(path: Path) -> bytes:
         while chunk := opened.read(1 << 16):
             data += chunk
             if len(data) > MAX_BYTES:
-                raise ValueError(f"{path}: is longer than {MAX_BYTES >> 20} MiB: no such file is")
+                raise ValueError(f"{path}: is longer than {MAX_BYTES >> 20} MiB, the maximum")
     return bytes(data)
 
 
@@ -33,9 +33,9 @@ def read_text(path: Path) -> str:
         return io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=None).read()
     except UnicodeDecodeError as error:
         line = 1 + error.object.count(b"\n", 0, error.start)
-        raise ValueError(f"{path}: line {line}: not UTF-8 text: save the file in this encoding") from None
+        raise ValueError(f"{path}: line {line}: not UTF-8 text: save the file as UTF-8") from None
     except IsADirectoryError:
-        raise ValueError(f"{path}: is a folder: name a file") from None
+        raise ValueError(f"{path}: is a folder: choose a file") from None
     except OSError as error:
         raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
 

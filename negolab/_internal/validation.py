@@ -34,7 +34,7 @@ def suggest(name: str, known: Iterable[str], main: Iterable[str] = ()) -> str:
     """
     known = list(known)
     close = difflib.get_close_matches(name, known, n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(close)}?" if close else f"there are: {', '.join(main or known)}."
+    return f"did you mean {' or '.join(close)}?" if close else f"choose from {', '.join(main or known)}."
 
 
 @contextmanager
@@ -352,13 +352,13 @@ _REMEDIES = {
     "Illegal character '\\n'": "a quote is not closed: a text ends on its line, with the quote that it begins with",
     "Expected \"'": "a quote is not closed: a text ends with the quote that it begins with",
     "Invalid value": 'write text in quotes, "...", and true, false and numbers without',
-    "Cannot overwrite a value": "this name is given a second time: give it once",
-    "Cannot declare": "this table is there already: write it once",
+    "Cannot overwrite a value": "this name is given twice: give it only once",
+    "Cannot declare": "this table already exists: write it only once",
     "Unclosed array": "a list ends with ], with commas between its items and quotes around text",
     "Expected '=' after a key": "write name = value; a comment begins with #",
     "Invalid statement": "write name = value; a comment begins with #",
     "Expected newline": 'a line has one value: text in quotes, "...", or a list in brackets, [...]',
-    "Unescaped '\\'": "write two of them for one, or put the text between single quotes",
+    "Unescaped '\\'": "write each backslash twice, or put the text between single quotes",
 }
 
 

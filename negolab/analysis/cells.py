@@ -37,7 +37,7 @@ def newest_statuses(path: Path) -> dict[str, CellStatus]:
         ValueError: The folder is not a sweep's, or a status file cannot be read.
     """
     if not status.is_sweep(path) and "cells" not in manifest.read(path):
-        raise ValueError(f"{path} is not the folder of a sweep: it has no cells or attempts")
+        raise ValueError(f"{path} is not a sweep folder: it has no cells or attempts")
     return dict(sorted({**status.read_unsuccessful(path), **status.read_done(path)}.items()))
 
 

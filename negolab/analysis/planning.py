@@ -93,7 +93,7 @@ def plan_from_pilot(
 
     differences = contrast(rows, one, two, column, side=side, by=by).differences
     if differences.exact or len(differences.values) < 2:
-        raise ValueError("the pilot has fewer than two draws of chance: play more")
+        raise ValueError("the pilot has fewer than two random draws: play more matches")
     found, blocks = blocked_rows(rows, one, two, column, side, by, None)
     found = found[found["draw"].isin(differences.draws or ())]
     cells = found.assign(all=0).groupby([side, "all", "draw", *blocks])[column]
@@ -130,7 +130,7 @@ def _least(effect: float, power: float, s: float) -> int:
     low, high = 1, 2
     while _power(high, effect / s) < power:
         if high > MAX_DRAWS:
-            raise ValueError(f"more than {MAX_DRAWS:,} draws would be needed: look for a larger effect")
+            raise ValueError(f"more than {MAX_DRAWS:,} draws would be needed: choose a larger effect")
         low, high = high, 2 * high
     while high - low > 1:
         middle = (low + high) // 2

@@ -109,7 +109,7 @@ def _complete(
     cells = found.groupby(["draw", "player", "opponent", "seat"])[column].mean().unstack(["player", "opponent", "seat"])
     complete = cells.dropna()
     if len(complete) < 2:
-        raise ValueError("fewer than two draws on which everybody played everything: play more")
+        raise ValueError("fewer than two draws on which everybody played everything: play more draws")
     means = complete.T.groupby(level=["player", "opponent"]).mean().groupby(level="player").mean().T
     return means[list(entrants)], rows["draw"].nunique() - len(complete)
 

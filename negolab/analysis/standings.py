@@ -137,7 +137,7 @@ class Standings:
         self.path = path
         self.about = manifest.read(path)
         if not is_tournament(self.about):
-            raise ValueError(f"{path} is not the folder of a tournament")
+            raise ValueError(f"{path} is not a tournament folder")
         self.units: dict[str, str] = {}
         self.entrants: list[str] = self.about["entrants"]
         self.opponents: list[str] | None = self.about["opponents"]

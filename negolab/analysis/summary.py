@@ -238,12 +238,12 @@ def _sample(result: Tally) -> Iterator[str]:
     if result.copies:
         yield f"{result.copies:,} copies excluded: deterministic players repeat a match on the same draw"
     if result.exact:
-        yield "nothing is random here, in the game or its players: the result of each distinct match is exact"
+        yield "nothing is random in the game or its players: the result of each distinct match is exact"
     elif draws == 1:
-        yield "no intervals: all matches share one draw of chance"
+        yield "no intervals: all matches share one random draw"
     else:
         few = f"; only {draws} draws" if draws < stats.FEW_DRAWS else ""
-        yield f"95% intervals in brackets, clustered by draw of chance ({draws:,} draws){few}"
+        yield f"95% intervals in brackets, clustered by random draw ({draws:,} draws){few}"
 
 
 def _missing(result: Tally) -> Iterator[str]:

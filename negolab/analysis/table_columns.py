@@ -31,7 +31,7 @@ MATCHES: Columns = [
     MATCH,
     Column("game", "text", "the game"),
     Column("preset", "text", "preset of the game; empty: its parameters match no preset"),
-    Column("seed", "integer", "seed of the deal; empty: the start was given"),
+    Column("seed", "integer", "random seed of the match; empty: the start was given"),
     Column("deal", "text", "the deal: a hash of game, parameters and start"),
     Column("draw", "text", "the random part of the deal, for pairing treatments"),
     Column("deterministic", "boolean", "true: neither player uses chance, so copies of a draw are identical"),
@@ -105,7 +105,7 @@ SEAT_COLUMNS: Columns = [
     *(Column(f"tokens_{name}", "number", f"tokens of its answers: {name}", "tokens") for name in COUNTED),
     Column("cost", "number", "cost of its answers at list price, cached ones included", DOLLARS),
     Column("seconds", "number", "time of its answers at the endpoint", "s"),
-    Column("started", "time", "when the match was dealt", "UTC"),
+    Column("started", "time", "when the match started", "UTC"),
     Column("version", "text", "version of negolab that played it"),
 ]
 

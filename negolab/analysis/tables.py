@@ -276,7 +276,7 @@ def _frame(source: Source, table: Name) -> pd.DataFrame:
 def _table(source: Source, name: Name) -> tuple[Iterator[Row], Columns]:
     """Return the rows of a table and its columns."""
     if name not in TABLES:
-        raise ValueError(f"no table {name!r}: there are {', '.join(TABLES)}")
+        raise ValueError(f"no table {name!r}: choose from {', '.join(TABLES)}")
     columns, rows = TABLES[name]
     if not _is_sweep(source):
         return (row for _, record in records(source) for row in rows(record)), columns

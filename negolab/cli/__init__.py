@@ -45,7 +45,7 @@ _START = f"""\
 
   Play in the browser            negolab serve
   Play a thousand matches        negolab batch bargaining --a linear --b boulware --n 1000 --out data/runs/first
-  Sweep a notebook over a grid   negolab new sweep patience
+  Run a notebook over a grid     negolab new sweep patience
   Run a study with people        negolab new study haggling
   Write your own game            negolab new game pie
 

@@ -159,10 +159,15 @@ def read_flags(
     retry: Annotated[
         str, typer.Option(metavar="KINDS", help="Repeat matches: failed, timeout, or failed,timeout.")
     ] = "",
-    game_seconds: Annotated[float | None, advanced(help="Time limit per match, excluding time in queues.")] = None,
+    game_seconds: Annotated[
+        float | None, advanced(help="Time limit per match in seconds, excluding time in queues.")
+    ] = None,
     workers: Annotated[
         int | None,
-        advanced(help="Processes for scripted players (default: one per core above 5,000 matches).", min=1),
+        advanced(
+            help="Number of processes for scripted players (default: one per core for more than 5,000 matches).",
+            min=1,
+        ),
     ] = None,
     scheduler: Scheduler = None,
     on_stop: Annotated[
@@ -170,16 +175,21 @@ def read_flags(
     ] = "finish",
     base_url: Annotated[str | None, _model("Endpoint of the models (default: $NEGOLAB_BASE_URL).")] = None,
     concurrency: Annotated[
-        int | None, advanced(help="Maximum simultaneous calls per model (default: 200).", min=1)
+        int | None, advanced(help="Maximum number of simultaneous calls per model (default: 200).", min=1)
     ] = None,
     budget: Annotated[float | None, _model("Maximum cost of the run in US dollars.", min=0)] = None,
-    budget_tokens: Annotated[int | None, _model("Maximum tokens of the run, input and output.", min=0)] = None,
+    budget_tokens: Annotated[
+        int | None, _model("Maximum number of tokens in the run, input and output together.", min=0)
+    ] = None,
     requests_per_minute: Annotated[float | None, advanced(help="Provider's rate limit per model.")] = None,
     tokens_per_minute: Annotated[float | None, advanced(help="Provider's token limit per model.")] = None,
     price: Annotated[list[str] | None, _model(PRICE_HELP)] = None,
-    unusable: Annotated[str, _model("Share of unreadable answers that stops the run, after 20 answers.")] = "50%",
-    call_seconds: Annotated[float | None, advanced(help="Time limit per call (default: 600).")] = None,
-    patience: Annotated[str, _model("How long to wait for a service that is overloaded or away.")] = "10m",
+    unusable: Annotated[
+        str,
+        _model("Stop the run when more than this share of answers is unreadable; checked once there are 20 answers."),
+    ] = "50%",
+    call_seconds: Annotated[float | None, advanced(help="Time limit per call in seconds (default: 600).")] = None,
+    patience: Annotated[str, _model("How long to wait for a service that is overloaded or unavailable.")] = "10m",
     trust: TrustChanges = False,
     no_cache: Annotated[bool, advanced("--no-cache", help="Keep answers only in the run's folder.")] = False,
     estimate: Annotated[
@@ -241,12 +251,12 @@ def batch(
     seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
     preset: Preset = None,
     set_: Set = None,
-    swap: Annotated[bool, typer.Option("--swap", help="Play every deal from both seats.")] = False,
+    swap: Annotated[bool, typer.Option("--swap", help="Play every draw from both seats.")] = False,
     flags: RunFlags,
 ) -> None:
-    """Play many games between two players. Run it again to resume.
+    """Play many matches between two players. Run the same command again to resume.
 
-    Answers of models are cached, so you never pay for one twice; for new answers, change the seed.
+    Model responses are cached, so you never pay for the same response twice; to get new ones, change the seed.
     """
     loaded = load_game(game, preset, set_)
     players = resolve_players(loaded, a, b)
@@ -272,9 +282,9 @@ def _copies(game: AnyGame, players: Sequence[PlayerFactory], n: int, *, swap: bo
     module = catalog.module_of(game)
     own = [name for name in catalog.presets(module) if name not in catalog.replications(module)]
     chance = next((name for name in own if draws_start(catalog.load(game_id(game), name))), "")
-    other = f" For random deals, try --preset {chance}." if chance else ""
+    other = f" For random draws, try --preset {chance}." if chance else ""
     are = "is" if different == 1 else "are"
-    return f"Nothing is random here: only {different:,} of the {n:,} matches {are} distinct.{other}"
+    return f"Nothing is random in this batch: only {different:,} of the {n:,} matches {are} distinct.{other}"
 
 
 def print_estimate(run: Run, flags: RunFlags) -> None:
@@ -291,7 +301,7 @@ def _kinds(retry: str) -> frozenset[str]:
     kinds = {kind.strip() for kind in retry.split(",") if kind.strip()}
     for kind in kinds:
         if kind not in _RETRY:
-            raise ValueError(f"--retry names failed, timeout or both with a comma between, not {kind!r}")
+            raise ValueError(f"--retry takes failed, timeout or failed,timeout, not {kind!r}")
     return frozenset(_RETRY[kind] for kind in kinds)
 
 

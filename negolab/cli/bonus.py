@@ -25,17 +25,20 @@ def bonus(
     out: Annotated[Path | None, typer.Option(help="New file to write (default: FILE-bonus-1.csv and so on).")] = None,
     with_fee: Annotated[bool, typer.Option("--with-fee", help="Include the show-up fee.")] = False,
     recompute: Annotated[
-        bool, advanced("--recompute", help="Pay by the current study file, not what participants were shown.")
+        bool,
+        advanced(
+            "--recompute", help="Pay according to the current study file instead of what participants were shown."
+        ),
     ] = False,
-    id_column: Annotated[str, advanced(help="Column of the panel's IDs.")] = "Participant id",
-    status_column: Annotated[str, advanced(help='Column of the status; "" for none.')] = "Status",
+    id_column: Annotated[str, advanced(help="Column with the panel's IDs.")] = "Participant id",
+    status_column: Annotated[str, advanced(help='Column with the status; "" for none.')] = "Status",
     paid_status: Annotated[
         list[str] | None, advanced(help=f"Status to pay (default: {', '.join(PAID)}). Repeatable.")
     ] = None,
     returned_status: Annotated[
         list[str] | None, advanced(help=f"Status that frees a place (default: {', '.join(RETURNED)}). Repeatable.")
     ] = None,
-    delimiter: Annotated[str, advanced(help="Separator of ID and amount in the file.")] = ",",
+    delimiter: Annotated[str, advanced(help="Separator between ID and amount in the file.")] = ",",
     status: Annotated[bool, typer.Option("--status", help="List the files written so far, with their hashes.")] = False,
     again: Annotated[
         str | None,

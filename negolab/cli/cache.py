@@ -19,7 +19,7 @@ from negolab.runs.plan import Plan
 if TYPE_CHECKING:
     from negolab.llm.cache import Cache
 
-app = Group("cache", "Show or delete cached answers of models ($NEGOLAB_CACHE).")
+app = Group("cache", "Show or delete cached model responses ($NEGOLAB_CACHE).")
 
 
 @contextmanager
@@ -69,7 +69,7 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
 
     about = manifest.read(run)
     if not isinstance(about.get("run"), str):
-        raise ValueError(f"{run} is not the folder of a run: name the one given to `negolab batch --out`")
+        raise ValueError(f"{run} is not a run's folder: use the folder that you passed to `negolab batch --out`")
     plans = [manifest.read(file.parent)["plan"] for file in sorted(run.rglob(manifest.FILE))]
     games = [next(msgspec.convert(plan, Plan).pairings()) for plan in plans if "game" in plan]
     private = run / "answers.db"

@@ -28,7 +28,7 @@ app = typer.Typer(rich_markup_mode=None)
 @app.command()
 def code(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Records: a file, or the folder of a run or a sweep.")],
-    book: Annotated[Path, typer.Option(help="The codebook, a TOML file: negolab new codebook.")],
+    book: Annotated[Path, typer.Option(help="The codebook, a TOML file; see `negolab new codebook`.")],
     coder: Annotated[
         str | None, typer.Option(help="Name of the coder, such as anna (default: show agreement).")
     ] = None,
@@ -36,13 +36,13 @@ def code(
         Path | None, typer.Option(help="The coder's sheet, .csv or .xlsx (default: a CSV file in the run's folder).")
     ] = None,
     gold: Annotated[
-        str | None, typer.Option(help="The coder taken as correct, to adjust the rates of the others.")
+        str | None, typer.Option(help="Coder to treat as the gold standard when correcting the other coders' rates.")
     ] = None,
     model: Annotated[
         str | None, typer.Option(help="The coder is a model: llm:gpt-5-mini,temperature=0,persona=strict.md.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
-    concurrency: Annotated[int, typer.Option(help="Maximum simultaneous calls.", min=1)] = 20,
+    concurrency: Annotated[int, typer.Option(help="Maximum number of simultaneous calls.", min=1)] = 20,
     budget: Annotated[
         float | None, typer.Option(help="Maximum total cost of coding this run in US dollars.", min=0)
     ] = None,
@@ -50,10 +50,10 @@ def code(
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
-    """Write a blind sheet for a coder and read back what was filled in; repeat it as often as you like.
+    """Write a blinded coding sheet for a coder, and read it back once it is filled in.
 
-    With --model, a language model codes; run the same command again to resume. Without --coder, report how well coders
-    agree.
+    Run the command as often as you like. With --model, a language model codes; run the same command again to resume.
+    Without --coder, report how well coders agree.
     """
     from negolab.coding.units import exchange
 

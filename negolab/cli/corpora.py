@@ -84,7 +84,7 @@ def import_records(
                 store.append(record)
             records.append(record)
         if not records:
-            raise ValueError(f"no {unit} could be played again: {errors[0]}")
+            raise ValueError(f"no {unit} could be replayed: {errors[0]}")
     print_some([f"left out: {text}" for text in errors], _MORE_LEFT_OUT)
     return records, len(records) - len(there)
 
@@ -103,7 +103,9 @@ def list_some(items: Sequence[object]) -> str:
 
 @app.command()
 def dealornodeal(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="data.txt, or train.txt, val.txt, test.txt.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Corpus files: data.txt, or train.txt, val.txt, test.txt.")
+    ],
     out: Out,
     all_: Annotated[bool, typer.Option("--all", help="Include dialogues with only one view.")] = False,
 ) -> None:
@@ -118,7 +120,7 @@ def dealornodeal(
         _print_file(file, all_)
     chosen = [(file.path.name, one) for file in read for one in file.dialogues if all_ or one["views"] == 2]
     if not chosen:
-        raise ValueError("every dialogue here has only one view: import them with --all")
+        raise ValueError("every dialogue in these files has only one view: import them with --all")
     records, _ = import_records(
         {
             corpus.record_id(one, name): (f"{name}, line {one['line']}", partial(corpus.to_record, one, name))
@@ -166,7 +168,9 @@ def _percent(share: float | None) -> str:
 
 @app.command()
 def casino(
-    files: Annotated[list[Path], typer.Argument(metavar="FILE...", help="casino.json, or one of its splits.")],
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE...", help="Corpus files: casino.json, or one of its splits.")
+    ],
     out: Out,
 ) -> None:
     """Import CaSiNo dialogues and print the published statistics."""
@@ -219,7 +223,7 @@ def clembench(
 
     for folder in folders:
         if not folder.is_dir():
-            raise ValueError(f"{folder} is not a folder: name a folder of results, such as results_en")
+            raise ValueError(f"{folder} is not a folder: choose a folder of results, such as results_en")
         if out.resolve().is_relative_to(folder.resolve()):
             raise ValueError(f"{out} is inside {folder}, which is being read: choose a folder outside")
     imported, left_out, repeated = _read_episodes(folders)
@@ -275,17 +279,17 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
 
 @app.command()
 def inspect(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="Logs of inspect: .eval or .json.")],
+    logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="inspect_ai log files (.eval or .json).")],
     out: Out,
 ) -> None:
-    """Import the matches in logs of inspect_ai (`inspect eval negolab/bargaining`)."""
+    """Import the matches in inspect_ai logs (`inspect eval negolab/bargaining`)."""
     if find_spec("inspect_ai") is None:
-        raise ValueError("logs of inspect need inspect_ai: pip install 'negolab[inspect]'")
+        raise ValueError("inspect_ai logs need inspect_ai: pip install 'negolab[inspect]'")
     from negolab.inspect_tasks import read_records
 
     read = {record.id: record for log in logs for record in read_records(str(log))}
     if not read:
-        raise ValueError(f"no match in {list_some(logs)}: name logs of negolab's tasks")
+        raise ValueError(f"no match in {list_some(logs)}: choose logs of negolab's tasks")
     import_records({id_: (id_, partial(read.__getitem__, id_)) for id_ in read}, out, "match")
     _print_ends(out, read.values())
 
@@ -302,10 +306,10 @@ def _print_ends(out: Path, records: Collection[Record]) -> None:
 def csv_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="Spreadsheet saved as CSV in UTF-8.")],
     out: Out,
-    game: Annotated[str, typer.Option(help="agenda, bargaining or split.")],
+    game: Annotated[str, typer.Option(help="Game to import as: agenda, bargaining or split.")],
     map_: Annotated[Path, typer.Option("--map", metavar="MAP", help="Column map; see `negolab new import-map`.")],
 ) -> None:
-    """Import a spreadsheet of your own and list every row left out."""
+    """Import your own spreadsheet and list every row left out."""
     import pandas as pd
 
     from negolab.analysis.columns import write_table

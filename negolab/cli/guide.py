@@ -28,13 +28,13 @@ class Block(NamedTuple):
 
 @app.command()
 def guide(
-    page: Annotated[str | None, typer.Argument(help="A page (default: list all pages).")] = None,
+    page: Annotated[str | None, typer.Argument(help="Page to print (default: list all pages).")] = None,
     save: Annotated[bool, typer.Option("--save", help="Write the page's example files to this folder.")] = False,
 ) -> None:
     """Print a page of the guide, or list the pages."""
     pages = guide_pages()
     if page is None and save:
-        raise ValueError("--save needs a page: name the one whose examples you want")
+        raise ValueError("--save needs a page: name the page whose examples you want")
     if page is None:
         typer.echo(pages["README"])
     elif page not in pages:

@@ -15,7 +15,7 @@ from negolab.llm.local.weights import PACKAGE, download_weights, find_weights
 
 _EXAMPLE = "negolab batch bargaining --a llm:{name} --b llm:{name} --base-url {url} --n 10"
 
-app = Group("model", "Run a small language model on this machine, without a key.")
+app = Group("model", "Run a small language model on this machine; no API key is needed.")
 
 
 @app.command(name="fetch")
@@ -27,11 +27,13 @@ def fetch() -> None:
 @app.command()
 def serve(
     gguf: Annotated[
-        Path | None, typer.Option(help="Weights to serve (default: $NEGOLAB_GGUF, or those fetched).")
+        Path | None, typer.Option(help="Weights to serve (default: $NEGOLAB_GGUF, or the fetched weights).")
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8080,
-    slots: Annotated[int, advanced(min=1, max=64, help="Parallel answers.")] = 4,
-    threads: Annotated[int | None, advanced(min=1, help="Threads (default: number of cores minus one).")] = None,
+    slots: Annotated[int, advanced(min=1, max=64, help="Number of parallel answers.")] = 4,
+    threads: Annotated[
+        int | None, advanced(min=1, help="Number of threads (default: number of cores minus one).")
+    ] = None,
     context: Annotated[int, advanced(min=512, help="Context window in tokens.")] = 8192,
 ) -> None:
     """Serve a model on this machine until Ctrl-C."""

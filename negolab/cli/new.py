@@ -12,7 +12,7 @@ from negolab import scaffolds
 from negolab.cli.options import Group
 from negolab.cli.play import escape_line
 
-app = Group("new", "Write a small working example to change, with a test.")
+app = Group("new", "Create a small working example, with a test, for you to modify.")
 
 Name = Annotated[str, typer.Argument(help="Name of the new file or folder, in the current folder.")]
 
@@ -41,8 +41,8 @@ NEXT = {
 _PLAIN = {
     "game": "Write a game with presets, a player, a measure and a test.",
     "player": "Write a bargaining player and its test.",
-    "codebook": "Write a codebook: what people and models look for in what was said.",
-    "sweep": "Write a folder with a notebook, a sweep plan and a test.",
+    "codebook": "Write a codebook, which defines what human coders and models look for in the messages.",
+    "sweep": "Create a folder with a notebook, a sweep plan and a test.",
     "tournament": "Write a tournament plan: players, conditions, games and draws.",
 }
 """Kinds of example that need nothing but a name, and the help of their commands."""
@@ -64,7 +64,7 @@ def scenario(
     name: Name,
     from_: Annotated[
         Path | None,
-        typer.Option("--from", metavar="FOLDER", help="Read a domain of GENIUS (XML) or NegMAS (YAML) from a folder."),
+        typer.Option("--from", metavar="FOLDER", help="Read a GENIUS (XML) or NegMAS (YAML) domain from a folder."),
     ] = None,
 ) -> None:
     """Write a scenario with several issues; no Python needed."""
@@ -75,7 +75,7 @@ def scenario(
 def study(
     name: Name, game: Annotated[str, typer.Option(help="A game's name, or a file in this folder.")] = "trading"
 ) -> None:
-    """Write a study file that runs as it is, and its test."""
+    """Write a study file that runs as is, with a test."""
     _write("study", name, game)
 
 

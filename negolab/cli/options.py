@@ -67,10 +67,12 @@ def advanced(*names: str, **more: Any) -> Any:
 GameName = Annotated[str, typer.Argument(metavar="GAME", help="A game's name, module or .py file.")]
 Preset = Annotated[
     str | None,
-    typer.Option("--preset", "--scenario", help="Preset of the game (see `negolab games GAME`) or file of parameters."),
+    typer.Option("--preset", "--scenario", help="Preset of the game (see `negolab games GAME`) or parameter file."),
 ]
 Set = Annotated[list[str] | None, typer.Option("--set", metavar="NAME=VALUE", help="Change a parameter. Repeatable.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the deal (default: random, kept in the record).")]
+Seed = Annotated[
+    int | None, typer.Option(help="Random seed for the match (default: chosen at random and stored in the record).")
+]
 DB = "NEGOLAB_DB"
 """Environment variable that names a database; unlike `--db`, it hides a password from the list of processes."""
 Db = Annotated[
@@ -90,12 +92,12 @@ PriceOption = Annotated[list[str] | None, typer.Option("--price", metavar="MODEL
 Modules = Annotated[
     list[str] | None,
     typer.Option(
-        "--module", metavar="MODULE", help="Module, .py file or folder with games or players of your own. Repeatable."
+        "--module", metavar="MODULE", help="Module, .py file or folder with your own games or players. Repeatable."
     ),
 ]
 Scheduler = Annotated[str | None, advanced(metavar="URL", help="Dask scheduler, tcp:// or tls://.")]
-Trust = Annotated[bool, advanced("--trust", help="Run the game code that the folder names without asking.")]
-TrustChanges = Annotated[bool, advanced("--trust", help="Continue although your own code has changed.")]
+Trust = Annotated[bool, advanced("--trust", help="Don't ask before running the game code that the folder names.")]
+TrustChanges = Annotated[bool, advanced("--trust", help="Continue even if your own code has changed.")]
 
 
 def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGame:
@@ -156,7 +158,7 @@ def import_games(path: Path, modules: list[str] | None, trust: bool) -> list[str
     loaded: dict[str, str] = {}
     for source in sorted(named.values(), key=lambda source: source.reference):
         if source.reference not in (*imported, *loaded) and (now := user_code.current(source)) is not None:
-            why = f"{path} has games of {source.reference}, whose code you have not run here"
+            why = f"{path} has games of {source.reference}, whose code you have not run on this machine"
             if now.sha256 != source.sha256:
                 why = f"{user_code.describe_change(source, now)} has changed since matches of {path} were played"
                 if trust or user_code.is_trusted(now):

@@ -25,13 +25,20 @@ _PARTS = ("agreed", "efficiency")
 @app.command()
 def plan(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="Folder of the pilot run or sweep.")],
-    effect: Annotated[float, typer.Option(help="Difference to find, in dollars, points or percentage points.")],
-    outcome: Annotated[str, typer.Option(help="payoff, joint, agreed, efficiency, moves, ...")] = "payoff",
+    effect: Annotated[
+        float, typer.Option(help="Smallest difference to detect, in dollars, points or percentage points.")
+    ],
+    outcome: Annotated[
+        str, typer.Option(help="Outcome to compare: payoff, joint, agreed, efficiency, moves, ...")
+    ] = "payoff",
     between: Annotated[str, typer.Option(help="What to compare: player, or a parameter of the sweep.")] = "player",
     values: Annotated[
-        str | None, typer.Option(metavar="ONE,TWO", help="The two values to compare, if there are more.")
+        str | None,
+        typer.Option(metavar="ONE,TWO", help="The two values to compare, if the parameter has more than two."),
     ] = None,
-    seat: Annotated[str | None, typer.Option(help="Only one seat: A, B or its role, such as buyer.")] = None,
+    seat: Annotated[
+        str | None, typer.Option(help="Compare the results of only one seat: A, B or its role, such as buyer.")
+    ] = None,
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
@@ -53,7 +60,7 @@ def plan(
     ]
     first = found[0][2]
     text = f"{outcome}, {one} less {two}: {first.pilot_draws:,} draws in the pilot; a draw's difference has a standard"
-    print(escape_line(f"{text} deviation of {first.s:.3g}{unit}. To find a difference of {effect:g}{unit}:"))
+    print(escape_line(f"{text} deviation of {first.s:.3g}{unit}. To detect a difference of {effect:g}{unit}:"))
     print("power  repeats     draws  draws to be safe   matches" + _cost_text(rows, None))
     each = rows.groupby("draw")[["match"]].nunique()["match"].mean() / repeats
     for power, count, plan in found:
@@ -89,7 +96,7 @@ def _sides(frame: pd.DataFrame, between: str, values: str | None) -> tuple[str, 
     known = sorted(set(frame[between]))
     chosen = known if values is None else [value.strip() for value in values.split(",")]
     if len(chosen) != 2 or not set(chosen) <= set(known):
-        raise ValueError(f"--values: name two of {', '.join(known)}")
+        raise ValueError(f"--values: choose two of {', '.join(known)}")
     return chosen[0], chosen[1]
 
 

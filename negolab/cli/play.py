@@ -189,11 +189,13 @@ RUNS = Path("data/runs")
 def games(
     game: Annotated[str | None, typer.Argument(metavar="GAME")] = None,
     preset: Preset = None,
-    all_: Annotated[bool, typer.Option("--all", help="Show every preset, parameter and reading of replies.")] = False,
+    all_: Annotated[
+        bool, typer.Option("--all", help="Show every preset and parameter, and every way to parse replies.")
+    ] = False,
 ) -> None:
     """List the games, or describe GAME or a scenario.
 
-    A game is described by its presets, parameters and players, a scenario by its points and best agreements.
+    For a game, show its presets, parameters and players; for a scenario, its points and best agreements.
     """
     if game is not None:
         loaded = load_game(game, preset, None)
@@ -248,7 +250,7 @@ def _explained(text: str | None) -> str:
 
 @app.command()
 def agents() -> None:
-    """List the agents of the NegMAS that NEGOLAB_NEGMAS names; they play agenda and bargaining."""
+    """List the agents in the NegMAS installation given by $NEGOLAB_NEGMAS; they can play agenda and bargaining."""
     found, versions = bridge.list_agents()
     print(", ".join(f"{name} {version}" for name, version in sorted(versions.items())), end="\n\n")
     print(*(f"negmas:negotiator={agent}" for agent in found), sep="\n")

@@ -32,7 +32,7 @@ app = Group()
 FileOrFolder = Annotated[
     Path, typer.Argument(metavar="FILE", help="File of records, or folder of a run, a sweep or published episodes.")
 ]
-Id = Annotated[str | None, typer.Option("--id", help="One record, by its ID or the start or end of it.")]
+Id = Annotated[str | None, typer.Option("--id", help="ID of one record, or the beginning or end of its ID.")]
 
 
 def select_records(source: RecordSource, id: str | None) -> list[Record]:
@@ -76,14 +76,14 @@ def replay(
     trust: Trust = False,
     browser: Annotated[bool, typer.Option("--browser", help="Open the records in the browser.")] = False,
     html: Annotated[Path | None, typer.Option(help="Write one HTML file that steps through the matches.")] = None,
-    port: Annotated[int, advanced(min=1, max=65535, help="Port of that page on this machine.")] = 8867,
-    out: Annotated[Path, advanced(help="Folder for branches made there.")] = RUNS / "branches",
+    port: Annotated[int, advanced(min=1, max=65535, help="Port of the browser page on this machine.")] = 8867,
+    out: Annotated[Path, advanced(help="Folder for branches created in the browser.")] = RUNS / "branches",
     base_urls: BaseUrls = None,
 ) -> None:
     """Print a match, or list the matches of a run.
 
-    With --browser, open them there. With --html, write a file to send: it opens in any browser, without negolab and
-    without a network; with --seat, it contains only what that seat saw.
+    With --browser, open the matches in the browser. With --html, write a file to send: it opens in any browser, without
+    negolab and without a network; with --seat, it contains only what that seat saw.
     """
     modules = import_games(file, module, trust)
     if browser:
@@ -108,7 +108,7 @@ def replay(
         return
     if len(records) > 1:
         if view is not None:
-            raise ValueError(f"{len(records)} records here: choose one with --id to see it as seat {view}")
+            raise ValueError(f"{len(records)} records found: choose one with --id to see it as seat {view}")
         _list(records)
         return
     (record,) = records
@@ -157,8 +157,8 @@ def _list(records: list[Record]) -> None:
 def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> None:
     """Replay every record and compare it with what is stored.
 
-    Published episodes are played by the rules and compared with their files, and what the cells of a sweep ran with its
-    plan.
+    Published episodes are replayed under the rules and compared with their files; for a sweep, what each cell ran is
+    compared with the plan.
     """
     import_games(run, module, trust)
     source = open_records(run)
@@ -174,9 +174,9 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
     if causes:
         raise ValueError(f"{sum(count for count, _ in causes.values()):,} differences in {counted(n, 'record')}")
     if (planned := manifest.planned_matches(run)) > n:
-        print(f"negolab: {planned - n:,} of {planned:,} planned matches are not here", file=sys.stderr)
-    replay_to = "it replays to its" if n == 1 else "all replay to their"
-    print(play.escape_line(f"{counted(n, 'record')}, {replay_to} stored events and outcome" if n else source.why_empty))
+        print(f"negolab: {planned - n:,} of {planned:,} planned matches are missing", file=sys.stderr)
+    same = "reproduces its stored events and outcome" if n == 1 else "reproduce their stored events and outcomes"
+    print(play.escape_line(f"{counted(n, 'record')} {same}" if n else source.why_empty))
 
 
 def _other_values(sweep: Path) -> list[str]:
@@ -218,7 +218,7 @@ def export(
     to: Annotated[
         str,
         typer.Option(
-            help="Tables: csv, parquet, xlsx, or several with commas. Transcripts: md, html or tex. "
+            help="Tables: csv, parquet, xlsx, or several, separated by commas. Transcripts: md, html or tex. "
             "A scenario: genius or negmas."
         ),
     ],
@@ -231,7 +231,7 @@ def export(
     module: Modules = None,
     trust: Trust = False,
 ) -> None:
-    """Write tables with a data dictionary, transcripts, or a scenario as a domain for other programs."""
+    """Write tables (with a data dictionary) or transcripts, or convert a scenario to another program's domain files."""
     if to in _DOMAINS:
         _domain(str(source), to, out or Path(f"{source.stem}-{to}"))
         return
@@ -335,13 +335,14 @@ def report(
     notebook: Annotated[Path | None, typer.Option(help="Your own report notebook, with the parameter `run`.")] = None,
     out: Annotated[Path | None, typer.Option(help="File to write (default: report.html in the run's folder).")] = None,
     code: Annotated[bool, typer.Option("--code", help="Include the notebook's code.")] = False,
-    figures: Annotated[Path | None, typer.Option(help="Folder for its figures as PDF, PNG and SVG.")] = None,
-    tables: Annotated[Path | None, typer.Option(help="Folder for its tables as CSV and LaTeX.")] = None,
+    figures: Annotated[Path | None, typer.Option(help="Folder for the figures as PDF, PNG and SVG.")] = None,
+    tables: Annotated[Path | None, typer.Option(help="Folder for the tables as CSV and LaTeX.")] = None,
     trust: Trust = False,
 ) -> None:
     """Write a one-page HTML report on a run.
 
-    A sweep whose plan names a report notebook gets that instead; `--figures` and `--tables` are those of the usual one.
+    If a sweep's plan names a report notebook, that notebook is used instead; `--figures` and `--tables` apply only to
+    the standard report.
     """
     from negolab.sweeps.report import write_report
 

@@ -49,20 +49,22 @@ class ServeOptions(ServerOptions, frozen=True, tag="serve"):
     behind_proxy: Annotated[
         bool, typer.Option("--behind-proxy", help="A proxy handles TLS and forwards visitors' addresses.")
     ] = False
-    certfile: Annotated[Path | None, advanced(help="TLS certificate, without a proxy.")] = None
-    keyfile: Annotated[Path | None, advanced(help="Key of the certificate.")] = None
+    certfile: Annotated[Path | None, advanced(help="TLS certificate, if no proxy handles TLS.")] = None
+    keyfile: Annotated[Path | None, advanced(help="Private key for the certificate.")] = None
     kernel_user: Annotated[str | None, advanced(metavar="NAME", help="User that runs the kernels (needs root).")] = None
     max_kernels: Annotated[
-        int | None, advanced(min=1, help="Maximum simultaneous participants (default: by memory).")
+        int | None, advanced(min=1, help="Maximum number of simultaneous participants (default: depends on memory).")
     ] = None
     pool: Annotated[int, advanced(min=1, max=8, help="Kernels kept warm for the next visitors.")] = 2
-    desk_port: Annotated[int, advanced(min=1, max=65535, help="Port of your own pages beside a study.")] = 8867
+    desk_port: Annotated[
+        int, advanced(min=1, max=65535, help="Port of the researcher's own pages while a study is being served.")
+    ] = 8867
     modules: Modules = None
     scenarios: Annotated[
         list[Path] | None,
         typer.Option("--scenario", metavar="FILE", help="Scenario to offer in the lobby. Repeatable."),
     ] = None
-    trust: Annotated[bool, advanced("--trust", help="Serve a study although its code has changed.")] = False
+    trust: Annotated[bool, advanced("--trust", help="Serve the study even if its code has changed.")] = False
     base_urls: BaseUrls = None
     budget: Annotated[float | None, typer.Option(min=0, help="Maximum cost of models in US dollars.")] = None
     prices: PriceOption = None

@@ -70,7 +70,7 @@ def _count_statuses(now: Status) -> str:
     if reading:
         parts[0] += f" ({reading} reading)"
     told = f"{len(people)} participants: {', '.join(parts)}" if parts else "no participants yet"
-    return f"{told}; besides, {tests} by links for tests, whom nothing counts" if tests else told
+    return f"{told}; in addition, {tests} from test links, who are not counted" if tests else told
 
 
 def cell_lines(cells: tuple[TreatmentCount, ...], currency: Currency | None) -> list[str]:
@@ -117,7 +117,7 @@ def _errors(now: Status) -> list[str]:
     return ["", *(f"error: {printable(text)}" for text in now.errors)] if now.errors else ["no errors"]
 
 
-app = Group("study", "Run a study with people, defined in a TOML file.")
+app = Group("study", "Run a study, defined in a TOML file, with human participants.")
 
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")]
 _EVERY = 2.0
@@ -126,7 +126,7 @@ _EVERY = 2.0
 
 @app.command()
 def texts(file: StudyFile) -> None:
-    """Print every text that participants read, to edit under [texts] in the study file."""
+    """Print every text that participants see; you can change them under [texts] in the study file."""
     study, unknown = read_texts(file)
     print(format_texts(needed_texts(study), study.texts))
     for fault in unknown:
@@ -143,12 +143,14 @@ def links(
     test: Annotated[
         bool, typer.Option("--test", help="Create links for testing the study; their data are not counted.")
     ] = False,
-    new_study: Annotated[bool, advanced("--new", help="Add the study to a database that has others.")] = False,
+    new_study: Annotated[
+        bool, advanced("--new", help="Add the study to a database that already contains other studies.")
+    ] = False,
     url: Annotated[str, typer.Option(help="Public address of the study.")] = tokens.LOCAL_URL,
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="Write the links to a new CSV file.")] = None,
 ) -> None:
-    """Print links for participants, one per line; without -n or --open, the unused ones."""
+    """Print links for participants, one per line; without -n or --open, the unused links."""
     if open_ and (n is not None or out is not None or test):
         raise ValueError("--open prints one open link: leave out -n and --out, and --test")
     study = read_study(file)
@@ -260,16 +262,16 @@ def doctor(
     db: Db = None,
     out: Annotated[Path, typer.Option(help="Folder for records.")] = RUNS / "people",
     public_url: Annotated[
-        str | None, typer.Option("--url", metavar="URL", help="Public address, if already being served.")
+        str | None, typer.Option("--url", metavar="URL", help="Public address, if the study is already being served.")
     ] = None,
-    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="As for `negolab serve`.")] = False,
-    max_kernels: Annotated[int | None, advanced(min=1, help="As for `negolab serve`.")] = None,
+    behind_proxy: Annotated[bool, typer.Option("--behind-proxy", help="Same as for `negolab serve`.")] = False,
+    max_kernels: Annotated[int | None, advanced(min=1, help="Same as for `negolab serve`.")] = None,
     base_urls: BaseUrls = None,
     prices: PriceOption = None,
 ) -> None:
     """Check everything a session needs. Exits with 1 if anything is wrong.
 
-    Pass the options of `negolab serve`.
+    Pass the same options that you pass to `negolab serve`.
     """
     from negolab.studies.doctor import SetUp, examine
 
@@ -288,7 +290,7 @@ def export(
     file: StudyFile,
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write to (default: FILE-export beside the file).")] = None,
-    to: Annotated[str, typer.Option(help="csv, parquet or both.")] = "both",
+    to: Annotated[str, typer.Option(help="File format: csv, parquet or both.")] = "both",
     test: Annotated[bool, typer.Option("--test", help="Export only the data of test links.")] = False,
 ) -> None:
     """Write the study's data as tables, with participants, answers and events."""
@@ -356,5 +358,5 @@ def check_study_name(database: Database, study: Study, file: Path, db: str | Non
         where = f" --db {db}" if db is not None and "://" not in db else ""
         raise ValueError(
             f'{file}: the study is called {study.name!r}, but the database has {listed}: write name = "{stored[-1]}" '
-            f"in the file to continue that one, or add a study with `negolab study links {file}{where} -n 20 --new`"
+            f"in the file to continue that study, or add a new one with `negolab study links {file}{where} -n 20 --new`"
         )

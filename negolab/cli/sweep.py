@@ -137,17 +137,17 @@ def run(
     workers: Workers = 2,
     scheduler: Scheduler = None,
     broker: Annotated[
-        str, advanced(metavar="ADDRESS", help="Address of this machine, for workers elsewhere to reach the models.")
+        str, advanced(metavar="ADDRESS", help="Address at which workers on other machines reach this machine's models.")
     ] = "127.0.0.1",
     out: Out = None,
     tiny: Tiny = False,
     values: Set = None,
     retry: Annotated[
-        str, typer.Option(metavar="KINDS", help="Repeat cells that are failed, timeout, died or refused.")
+        str, typer.Option(metavar="KINDS", help="Repeat cells with these statuses: failed, timeout, died or refused.")
     ] = "",
     trust: TrustChanges = False,
 ) -> None:
-    """Run the missing cells of a plan. Run it again to resume."""
+    """Run the missing cells of a plan. Run the same command again to resume."""
     plan, folder = _read(file, tiny, values), _folder(file, out, tiny)
     kinds = frozenset(kind.strip() for kind in retry.split(",") if kind.strip())
     sweep = Sweep(
@@ -175,7 +175,7 @@ def run(
     broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
         counts = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
-        raise RuntimeError(f"{counts}: see {folder / 'attempts'}; run them again with --retry {','.join(broken)}")
+        raise RuntimeError(f"{counts}: see {folder / 'attempts'}; rerun these cells with --retry {','.join(broken)}")
 
 
 def _advance(bar: tqdm[Never], now: SweepProgress) -> None:
@@ -218,17 +218,19 @@ def show(
     module: Modules = None,
     trust: Trust = False,
     port: Annotated[int, advanced(min=1, max=65535, help="Port of the page on this machine.")] = 8867,
-    out: Annotated[Path, advanced(help="Folder for branches made there.")] = RUNS / "branches",
+    out: Annotated[Path, advanced(help="Folder for branches created in the browser.")] = RUNS / "branches",
     base_urls: BaseUrls = None,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")] = True,
 ) -> None:
-    """Show a sweep or a tournament in the browser, also while it runs."""
+    """Show a sweep or tournament in the browser, even while it is running."""
     from negolab.analysis.standings import is_tournament  # pandas is slow to import
 
     modules = import_games(run, module, trust)
     about = manifest.read(run)
     if not is_tournament(about) and "notebook" not in about:
-        raise ValueError(f"{run} is no folder that negolab sweep run or negolab tournament has written: name one")
+        raise ValueError(
+            f"{run} was not written by negolab sweep run or negolab tournament: give a sweep's or tournament's folder"
+        )
     if not is_tournament(about):
         folder.read_folder_plan(run)
     serve.start(

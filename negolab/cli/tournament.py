@@ -28,7 +28,7 @@ class _PlanFirst(TyperGroup):
         return super().parse_args(ctx, args if named else ["run", *args])
 
 
-app = Group("tournament", "Play many players against each other and rank them (negolab tournament PLAN).", _PlanFirst)
+app = Group("tournament", "Pit many players against each other and rank them (negolab tournament PLAN).", _PlanFirst)
 
 
 @app.command()
@@ -46,7 +46,7 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Folder of the tournament (default: data/runs/PLAN).")] = None,
     flags: RunFlags,
 ) -> None:
-    """Play many players against each other and rank them. Run it again to resume.
+    """Pit many players against each other and rank them. Run the same command again to resume.
 
     To write a plan: negolab new tournament."""
     file = Path(plan)
@@ -54,7 +54,9 @@ def run(
     if is_plan and (players or preset or set_):
         raise ValueError(f"{plan} names players and games: leave out --players, --preset and --set")
     if not is_plan and not players:
-        raise ValueError(f"{plan} is a game: name its players, --players A,B,..., or a plan that ends in {SUFFIX}")
+        raise ValueError(
+            f"{plan} is a game: list its players with --players A,B,..., or give a plan that ends in {SUFFIX}"
+        )
     if is_plan:
         read, where = read_plan(file), f"{plan}: "
     else:

@@ -41,14 +41,15 @@ SLACK = 60.0
 def try_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")],
     n: Annotated[
-        int | None, typer.Option("-n", min=1, max=1000, help=f"Number of bots (default: {BOTS}, with --browser none).")
+        int | None,
+        typer.Option("-n", min=1, max=1000, help=f"Number of bots (default: {BOTS}, or none with --browser)."),
     ] = None,
     browsers: Annotated[
         int | None,
         typer.Option("--browser", min=1, max=20, metavar="N", help="Use N real browsers, in real time."),
     ] = None,
     pictures: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Save a picture of each kind of page.")
+        Path | None, typer.Option(metavar="FOLDER", help="Save a screenshot of each kind of page.")
     ] = None,
     models: Annotated[
         bool,
@@ -61,7 +62,7 @@ def try_(
 ) -> None:
     """Test a study with bots or real browsers. Exits with 1 if anything is wrong.
 
-    Only --out and --pictures keep anything.
+    Nothing is saved unless you pass --out or --pictures.
     """
     if not models and (base_urls or budget is not None or prices):
         raise ValueError("--base-url, --budget and --price need --models")
@@ -237,7 +238,7 @@ def _try_browsers(study: Study, trial: BrowserTrial) -> bool:
         _print_replaced(without_models(study)[1])
     if tried.pairing != study.pairing:
         player = printable(str(tried.pairing.player))
-        print(f"here, anyone who waits {tried.pairing.wait:g} s for a partner plays {player}")
+        print(f"in this trial, anyone who waits {tried.pairing.wait:g} s for a partner plays {player}")
     print("\n".join(map(printable, [*browser_lines(visits, endings), "", *_verdict(wrong)])))
     if trial.pictures is not None:
         print(f"pictures: {printable(str(trial.pictures))}")

@@ -186,7 +186,7 @@ def corrected_rates(book: Codebook, readings: Readings, gold: str) -> pd.DataFra
         ValueError: Nobody of that name has coded.
     """
     if gold not in readings:
-        raise ValueError(f"no coder is called {gold!r}: there are {', '.join(readings) or 'none yet'}")
+        raise ValueError(f"no coder is called {gold!r}: the coders are {', '.join(readings) or 'none yet'}")
     codes = [name for name, code in book.codes.items() if code.scale is None]
     others = [coder for coder in readings if coder != gold]
     return pd.DataFrame([_corrected(name, coder, readings, gold) for name in codes for coder in others])

@@ -38,7 +38,7 @@ class Code(TomlTable, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_text(self.definition, "definition")
         if self.scale is not None and self.scale[0] >= self.scale[1]:
-            raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] is no scale: write [1, 5], smaller first")
+            raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] is not a scale: write [1, 5], smaller first")
 
     @property
     def measured(self) -> Level:
@@ -64,7 +64,7 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.codes:
-            raise ValueError("codes: none is named: write [codes.NAME] and its definition")
+            raise ValueError("codes: no code is defined: write [codes.NAME] and its definition")
         for name, code in self.codes.items():
             check_identifier(name, "codes: the name of a code")
             if name in RESERVED or (self.exclusive and code.scale):
@@ -85,7 +85,7 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
             low, high = code.scale or (0, 1)
             if mark and not (_WHOLE.fullmatch(mark) and low <= int(mark) <= high):
                 allowed = f"a whole number from {low} to {high}" if code.scale else "1 for yes or 0 for no"
-                raise ValueError(f"{name}: {mark!r:.40} is no value: write {allowed}")
+                raise ValueError(f"{name}: {mark!r:.40} is not a valid value: write {allowed}")
             codes |= {name: int(mark)} if mark else {}
         chosen = [name for name, value in codes.items() if value]
         if self.exclusive and len(chosen) != 1:

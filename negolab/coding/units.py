@@ -61,7 +61,7 @@ def units(source: Path, kind: UnitKind) -> dict[Place, Unit]:
     """
     found = {place: unit for cell, record in records(source) for place, unit in _units(record, cell, kind)}
     if not found:
-        raise ValueError(f"{source}: nothing was said that could be coded")
+        raise ValueError(f"{source}: there are no messages to code")
     return found
 
 
@@ -144,7 +144,7 @@ def _reading(file: Path, number: int, line: bytes) -> Reading:
     try:
         return msgspec.json.decode(line, type=Reading)
     except msgspec.ValidationError as error:
-        raise ValueError(f"{file}: line {number} is no reading ({error}): correct or delete it") from None
+        raise ValueError(f"{file}: line {number} is not a reading ({error}): correct or delete it") from None
 
 
 def counting(source: Path) -> list[Reading]:
@@ -187,7 +187,9 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
     """
     check_name(coder, "a coder's name")
     if re.search(r"-part\d*$", coder):
-        raise ValueError(f"a coder's name cannot end as the names of sheets do, not {coder!r}: leave -part out")
+        raise ValueError(
+            f"{coder!r}: a coder's name cannot end in -part or -part and a number, which are reserved for sheets"
+        )
     found, before = units(source, book.unit), latest(source, name).get(coder, {})
     first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
     if first.suffix not in (".csv", ".xlsx"):
@@ -201,7 +203,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
             if codes != read.setdefault(unit, (codes, path))[0]:
                 raise ValueError(f"{path}: row {unit!r:.40} has other codes where it comes first: delete one of them")
     if strange := read.keys() - {unit.id for unit in found.values()}:
-        raise ValueError(f"{read[min(strange)][1]}: row {min(strange)!r:.40} is none of {source}: leave ids as written")
+        raise ValueError(f"{read[min(strange)][1]}: row {min(strange)!r:.40} is not in {source}: leave ids as written")
     listed = {place: read[unit.id][0] for place, unit in found.items() if unit.id in read}
     old = {place: reading.codes for place, reading in before.items()}
     given = {place: codes for place, codes in listed.items() if codes and codes != old.get(place)}
@@ -242,7 +244,7 @@ def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]
     columns = [*map(str, sheet.columns)]
     for name in ("id", *book.codes):
         if columns.count(name) != 1:
-            fault = "there twice: delete one" if name in columns else f"missing: {suggest(name, columns)}"
+            fault = "present twice: delete one of them" if name in columns else f"missing: {suggest(name, columns)}"
             raise ValueError(f"{path}: the column {name} is {fault}")
     for row, cells in zip(sheet.index, sheet[["id", *book.codes]].to_dict("records"), strict=True):
         marks = {name: str(cells[name]) for name in book.codes}
@@ -260,7 +262,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     with located(f"{path}: cannot be read as a workbook", kinds):
         with ZipFile(path) as packed:
             if sum(part.file_size for part in packed.infolist()) > MAX_BYTES:
-                raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked: no sheet is")
+                raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
         book = load_workbook(path, read_only=True, data_only=True)
         rows = book.worksheets[0].iter_rows(max_col=_MAX_COLUMNS, values_only=True)
         found = {number: cells for number, cells in enumerate(rows, 1) if any(cell is not None for cell in cells)}

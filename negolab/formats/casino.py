@@ -55,9 +55,9 @@ def read_file(path: Path) -> list[Dialogue]:
     """
     if not path.is_file():
         example = min((file.name for file in path.glob("*.json")), default="casino.json")
-        what = f"is a folder: name the files in it, such as {example}" if path.is_dir() else "is no file"
+        what = f"is a folder: give the files in it, such as {example}" if path.is_dir() else "is not a file"
         raise ValueError(f"{path} {what}")
-    with located(f"{path} is no JSON", (ValueError, RecursionError)):
+    with located(f"{path} is not JSON", (ValueError, RecursionError)):
         dialogues: Any = json.loads(read_bytes(path))
     needed = {"dialogue_id", "chat_logs", "participant_info"}
     if not (isinstance(dialogues, list) and dialogues) or any(
@@ -167,10 +167,10 @@ def _game_for(messages: int, longest: int) -> AnyGame:
 def submit(match: Match, seat: Seat, text: str, source: str = SOURCE) -> None:
     """Play a reply of a log again; `ValueError` if the seat is not asked, or the rules refuse the reply."""
     if not match.asks(seat):
-        raise ValueError("the two did not write in turns, or wrote after the end")
+        raise ValueError("the two participants did not take turns, or one of them wrote after the dialogue ended")
     rejected = next((e for e in match.submit(seat, Reply(text, via=source)) if isinstance(e, Rejected)), None)
     if rejected is not None:
-        raise ValueError(f"the rules refuse {text!r:.80}: {rejected.invalid.reason}")
+        raise ValueError(f"the rules don't allow {text!r:.80}: {rejected.invalid.reason}")
 
 
 def _compare(match: Match) -> None:

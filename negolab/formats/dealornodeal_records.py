@@ -51,7 +51,7 @@ def read_file(path: Path) -> CorpusFile:
         ValueError: There is no file at `path`, or no dialogue in it; names the first line that is none.
     """
     if not path.is_file():
-        what = "is a folder: name the files in it, such as data.txt" if path.is_dir() else "is no file"
+        what = "is a folder: give the files in it, such as data.txt" if path.is_dir() else "is not a file"
         raise ValueError(f"{path} {what}")
     # Bytes that are no UTF-8 become lone surrogates, which make their line an error.
     with path.open(encoding="utf-8", errors="surrogateescape") as lines:
@@ -60,7 +60,7 @@ def read_file(path: Path) -> CorpusFile:
     dialogues = tuple(one for one in found if not isinstance(one, LineError) and one["selector"] is not None)
     if not dialogues:
         why = f": {errors[0]}" if errors else ", only contexts" if found else ": it is empty"
-        raise ValueError(f"there is no dialogue of Deal or No Deal in {path}{why}")
+        raise ValueError(f"there is no Deal or No Deal dialogue in {path}{why}")
     return CorpusFile(path, dialogues, len(found) - len(errors) - len(dialogues), errors)
 
 

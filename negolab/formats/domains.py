@@ -56,7 +56,7 @@ def read_folder(folder: Path) -> tuple[str, list[str]]:
         ValueError: There is no such domain, or something in it cannot be converted; the message names the file.
     """
     if not folder.is_dir():
-        raise ValueError(f"{folder} is not a folder: name one with a domain and two profiles")
+        raise ValueError(f"{folder} is not a folder: choose a folder with a domain and two profiles")
     for program, endings, parse, read_issues, read_profile in _PROGRAMS:
         found = [(path, *parse(path)) for path in sorted(folder.iterdir()) if path.suffix in endings]
         domains = [(path, root) for path, kind, root in found if kind == "domain"]
@@ -66,7 +66,7 @@ def read_folder(folder: Path) -> tuple[str, list[str]]:
             read = [_in_file(path, read_profile, path.stem, root, issues) for path, root in profiles[:2]]
             extra = [path.name for path, _ in [*domains[1:], *profiles[2:]]]
             return _scenario(folder, program, issues, read, [f"left out: {', '.join(extra)}"] if extra else [])
-    raise ValueError(f"{folder}: no domain with two profiles, neither XML of GENIUS nor YAML of NegMAS")
+    raise ValueError(f"{folder}: no domain with two profiles, neither GENIUS XML nor NegMAS YAML")
 
 
 def _in_file(path: Path, read: Callable[..., Any], *args: Any) -> Any:
@@ -173,7 +173,7 @@ def _parse_yaml(path: Path) -> tuple[str, Any]:
         for event in yaml.parse(text, yaml.SafeLoader):
             depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
             if isinstance(event, yaml.AliasEvent) or depth > _MOST_NESTED:
-                raise yaml.YAMLError(f"aliases and more than {_MOST_NESTED} levels are refused")
+                raise yaml.YAMLError(f"YAML aliases and nesting deeper than {_MOST_NESTED} levels are not allowed")
         root = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         raise ValueError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())[:200]}") from None
@@ -264,7 +264,7 @@ def _scenario(
     for seat, side in zip(SEATS, sides, strict=True):
         reservation = sum(map(min, side.rows), Fraction(0)) if side.reservation is None else side.reservation
         if side.reservation is None:
-            said.append(f"{side.name}: no deal, less than any agreement there, has the points of the worst agreement")
+            said.append(f"{side.name}: no deal, worth less than any agreement, has the points of the worst agreement")
         scale = math.lcm(*(value.denominator for row in side.rows for value in row), reservation.denominator)
         most = max(abs(reservation), sum((max(map(abs, row)) for row in side.rows), Fraction(0)))
         if scale * most > MAX_POINTS:
@@ -302,7 +302,7 @@ def domain_files(scenario: str, program: str) -> dict[str, str]:
     game = catalog.load("agenda", preset=scenario)
     assert isinstance(game, Agenda)
     if isinstance(game.issues, int) or game.draw.permute:
-        raise ValueError("points that are drawn at the deal cannot be converted: give each issue its points")
+        raise ValueError("points that are drawn at random cannot be converted: give each issue its points")
     issues = game.issues
     write = {"genius": _genius_files, "negmas": _negmas_files}[program]
     return write(game, {seat: points_table(issues, [i.points(seat) for i in issues], seat) for seat in SEATS})
@@ -343,7 +343,7 @@ def _genius_space(game: Agenda, table: PointsTable | None) -> ET.Element:
 
 def _negmas_files(game: Agenda, tables: Mapping[Seat, PointsTable]) -> dict[str, str]:
     if Fraction(game.discount) != 1:
-        raise ValueError(f"the discount {game.discount} cannot be converted to NegMAS' files: set discount = 1")
+        raise ValueError(f"the discount {game.discount} cannot be represented in NegMAS files: set discount = 1")
     issues = [{"name": i.name, "type": "CategoricalIssue", "values": list(_options(i))} for i in game.agenda]
     files: dict[str, Any] = {
         "domain.yml": {"name": game.title, "type": "DiscreteCartesianOutcomeSpace", "issues": issues}

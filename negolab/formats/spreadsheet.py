@@ -130,7 +130,7 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     if not text.strip() or widest > MAX_COLUMNS:
         raise ValueError(f"{path}: {'has no rows' if widest <= MAX_COLUMNS else f'has a row of {widest:,} cells'}")
     options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}
-    with located(f"{path}: is no table with {mark!r} between its cells"):
+    with located(f"{path}: is not a table with {mark!r} between its cells"):
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
     sheet = sheet.fillna("").map(str.strip)
     sheet.index += 1
@@ -213,7 +213,7 @@ class Importer:
             players[seat] = self._cell(row, "player") or self._cell(row, "party")
             for turn in self._acts(row, seat, turns):
                 if end and turn.action in _ENDS:
-                    raise ValueError(f"ends the match again, after row {end}: give each match an id of its own")
+                    raise ValueError(f"ends the match again, after row {end}: give each match its own id")
                 if end:
                     self.left_out[number] = match, f"comes after the end in row {end}"
                 elif turns and turns[-1].seat == turn.seat and self.game != "split":
@@ -344,7 +344,9 @@ class Importer:
         for self._row, row in log.rows.items():
             numbers |= {read_number(text, self.plan.decimal) for text in (row[column[1]],) if text}
         if len(numbers) != 1:
-            raise ValueError(f"its match has {', '.join(sorted(numbers)) or 'no number'} in {column[1]!r}: fill in one")
+            raise ValueError(
+                f"its match has {', '.join(sorted(numbers)) or 'no number'} in {column[1]!r}: fill in one number"
+            )
         number = scale * Fraction(numbers.pop())
         return int(number) if number.denominator == 1 else float(number)
 
@@ -358,7 +360,7 @@ class Importer:
         if self.game == "agenda":
             for part, text in turn.theirs.items():
                 if units[part] not in (None, Fraction(offer[part]) + Fraction(read_number(text, self.plan.decimal))):
-                    raise ValueError(f"its shares of {part} do not add up to {units[part]}: correct a cell")
+                    raise ValueError(f"its shares of {part} do not add up to {units[part]}: correct these values")
             if reads_as_token(turn.words):
                 raise ValueError("its message contains an answer or offer in brackets: move it to its own cells")
             listed = "; ".join(f"{part} = {told}" for part, told in offer.items())
@@ -366,7 +368,9 @@ class Importer:
                 filter(None, (_REPLIES.get(turn.action or ""), turn.words, listed and f"[Offer: {listed}]"))
             )
         if not offer and (turn.action is None or self.game == "split"):
-            raise ValueError("has words without an offer, which is no move of this game: skip it, or import as agenda")
+            raise ValueError(
+                "has words without an offer, which is not a move in this game: skip it, or import as agenda"
+            )
         if self.game == "split":
             # Both claim at once, so that words beside a claim come too late to be heard: they stay in the reply.
             return f"{turn.words}\n{write_proposal(tuple(offer), tuple(offer.values()))}".strip()
@@ -415,8 +419,8 @@ def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
     named = _named_columns(plan)
     for place, column in named:
         if (count := [*sheet.columns].count(column)) != 1:
-            why = "twice" if count else f"not: {suggest(column, filter(None, sheet.columns))}"
-            raise ValueError(f"{map_path}: {place} names the column {column!r}, which {path} has {why}")
+            why = f"twice in {path}" if count else f"not in {path}: {suggest(column, filter(None, sheet.columns))}"
+            raise ValueError(f"{map_path}: {place} names the column {column!r}, which is {why}")
     importer, empty = Importer(plan, game), set(map(fold, plan.empty))
     matches: dict[str, dict[int, dict[str, str]]] = {}
     for number, *cells in sheet.itertuples(name=None):

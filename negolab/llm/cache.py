@@ -142,7 +142,7 @@ class Cache(AbstractContextManager["Cache"]):
 
     def __init__(self, file: Path | str | None = None, *, run: str | None = None) -> None:
         if (path := default_file() if file is None else Path(file)) is None:
-            raise ValueError(f"no answers are kept here: {CACHE_VARIABLE} is {OFF}")
+            raise ValueError(f"no answers are kept: {CACHE_VARIABLE} is {OFF}")
         self.file = path
         self.run = run or new_id()
         self._engine = _open_database(self.file)
@@ -296,7 +296,7 @@ def _create_private(file: Path) -> None:
         is_ours = sqlite.open_private(file)
     except OSError as error:
         raise ValueError(
-            f"{file}: cannot keep answers: {error.strerror}; name another file in ${CACHE_VARIABLE}, or use --no-cache"
+            f"{file}: cannot keep answers: {error.strerror}; set another file in ${CACHE_VARIABLE}, or use --no-cache"
         ) from None
     if not is_ours:
         raise ValueError(f"{file}: not a cache of answers; move it elsewhere, or set another in ${CACHE_VARIABLE}")

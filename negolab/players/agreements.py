@@ -78,7 +78,7 @@ def rank_agreements(game: Any, seen: Seen) -> Ranking:
 def _rank(game: Any, seen: Seen) -> Ranking:
     agreements = list(islice(game.agreements(seen), MAX_AGREEMENTS + 1))
     if len(agreements) > MAX_AGREEMENTS:
-        raise ValueError(f"this player weighs all agreements, and here are more than {MAX_AGREEMENTS:,}")
+        raise ValueError(f"this player weighs all agreements, but this game has more than {MAX_AGREEMENTS:,}")
     points = [game.worth(seen, agreement) for agreement in agreements]
     order = sorted(range(len(points)), key=points.__getitem__)
     return Ranking([points[at] for at in order], [agreements[at] for at in order])

@@ -94,8 +94,8 @@ def find_player(reference: CodeReference, *, load: bool) -> PlayerClass:
         if (offered := _offered_by_loaded(reference)) is not None:
             return offered
         raise ValueError(
-            f"the player {reference.shown!r} is code of its own, which no record runs: name it yourself, "
-            "where a player is chosen"
+            f"the player {reference.shown!r} has its own code, which reading a record never runs: give the "
+            "player yourself where a player is chosen"
         )
     return _found[reference.shown]
 
@@ -188,7 +188,7 @@ def check_offers(module: ModuleType) -> None:
             for name in own.keys() & theirs.keys():
                 if own[name] is not theirs[name]:
                     raise ValueError(
-                        f"{_file_name(module)}: {_file_name(other)} has a player {name!r} too: give one another name"
+                        f"{_file_name(module)}: {_file_name(other)} also has a player {name!r}: rename one of them"
                     )
 
 

@@ -92,7 +92,7 @@ def resolve(spec: PlayerSpec, game: AnyGame, *, load: bool = True, **params: Any
             f"object with reply(told, ask), not {spec!r:.80}"
         )
     if params:
-        raise ValueError(f"{type(spec).__name__} is made already: it takes no parameters here")
+        raise ValueError(f"{type(spec).__name__} is already made, so it takes no parameters")
     return object_factory(spec, game)
 
 

@@ -86,7 +86,7 @@ class Child:
         hello = self._hear(f"{NEGMAS}={self.python}", START_SECONDS)
         version = hello.versions.get("negmas", "0")
         if tuple(map(int, version.split(".")[:2])) < OLDEST:
-            found = hello.error or f"NegMAS {version} is there"
+            found = hello.error or f"it has NegMAS {version}"
             needed = ".".join(map(str, OLDEST))
             raise NegmasFailed(f"{NEGMAS}={self.python} needs NegMAS {needed} or later: {found}")
         self.versions = hello.versions
@@ -195,10 +195,10 @@ class NegMAS(Scripted):
         move = ask(self.negotiator, self.seconds, do="move", id=self._number, moves=moves, **match)[0].move
         sizes = [issue["size"] for issue in domain["issues"]]
         if isinstance(move, tuple) and [n for n, size in zip(move, sizes, strict=False) if 0 <= n < size] != [*move]:
-            raise NegmasFailed(f"{self.negotiator} offered {move}, which is no agreement here")
+            raise NegmasFailed(f"{self.negotiator} offered {move}, which is not an agreement in this game")
         action = None if move is None else bridge.act(game, seen, move)
         if action is None:
-            raise NegmasFailed(f"{self.negotiator} makes no offer where the rules want one")
+            raise NegmasFailed(f"{self.negotiator} made no offer where the rules require one")
         return action
 
 

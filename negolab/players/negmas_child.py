@@ -104,7 +104,7 @@ class Table:
             return "end" if self.mechanism.state.broken else "reject"
         outcome = getattr(answer.outcome, "outcome", answer.outcome)
         if [value for value, options in zip(outcome, self.options, strict=True) if value not in options]:
-            raise ValueError(f"the offer {outcome} is no agreement here")
+            raise ValueError(f"the offer {outcome} is not an agreement in this game")
         return [options.index(value) for options, value in zip(self.options, outcome, strict=True)]
 
 

@@ -41,7 +41,7 @@ class Load(NamedTuple):
         games = f"{self.games:,.0f} matches to play"
         if not self.calls:
             return games
-        cost = "dollars unknown: --price says prices" if self.usd is None else f"${self.usd:,.2f}"
+        cost = "dollars unknown: give prices with --price" if self.usd is None else f"${self.usd:,.2f}"
         return f"{games}, about {self.calls:,.0f} calls, {self.tokens:,.0f} tokens, {cost}"
 
 

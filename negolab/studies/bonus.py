@@ -106,11 +106,11 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                 raise ValueError(f"{file}: line {reader.line_num}: {form.id_column!r} is empty")
             if id.startswith(FORMULA_STARTS):
                 raise ValueError(
-                    f"{file}: line {reader.line_num}: {id!r} begins like a formula, which a spreadsheet would compute: "
-                    "remove the line"
+                    f"{file}: line {reader.line_num}: {id!r} looks like a formula, which a spreadsheet would "
+                    "evaluate: remove the line"
                 )
             if not id.isprintable():
-                raise ValueError(f"{file}: line {reader.line_num}: {id!r} has a character that is not seen: remove it")
+                raise ValueError(f"{file}: line {reader.line_num}: {id!r} has an invisible character: remove it")
             hashed = hash_panel_id(id, salt)
             ids.setdefault(hashed, id)
             found[hashed].append((reader.line_num, status))
@@ -130,14 +130,16 @@ def _check_statuses(file: Path, entries: Sequence[PanelEntry], form: PanelFormat
     ):
         for status in named:
             if entries and status not in default and not any(_is_one(other, (status,)) for other in there):
-                raise ValueError(f"{option}: no line of {file} has the status {status!r}: there are {', '.join(there)}")
+                raise ValueError(
+                    f"{option}: no line of {file} has the status {status!r}: choose from {', '.join(there)}"
+                )
 
 
 def _check_columns(file: Path, names: Sequence[str], form: PanelFormat) -> None:
     for column, option in ((form.id_column, "--id-column"), (form.status_column, "--status-column")):
         if column and column not in names:
             listed = ", ".join(names[:8]) or "none"
-            raise ValueError(f"{file}: has no column {column!r}: name it with {option}; the columns are {listed}")
+            raise ValueError(f"{file}: has no column {column!r}: set it with {option}; the columns are {listed}")
         if column and names.count(column) > 1:
             raise ValueError(f"{file}: has {names.count(column)} columns {column!r}: remove all but one")
 
@@ -231,7 +233,9 @@ def write_again(
     with database.bonus_run(study.name):
         files = [file for file in database.bonus_files(study.name) if file.sha256.startswith(sha256)]
         if len(files) != 1:
-            raise ValueError(f"--again {sha256}: {len(files)} files have a hash that begins so: --status lists them")
+            raise ValueError(
+                f"--again {sha256}: {len(files)} files have a hash that begins this way: --status lists them"
+            )
         return _write(database, study, files[0], _known(database, study, entries), panel, out, again=out is None)
 
 
@@ -283,7 +287,7 @@ def _give_back(
     returned = [id for id, state in states.items() if state == "returned"]
     new = database.mark_returned(study.name, returned, [id for id, state in states.items() if state == "paid"])
     if new:
-        settlement.said.append(f"{len(new)} of the returned gave a place in their treatment back now")
+        settlement.said.append(f"{len(new)} of the returned participants freed a place in their treatment")
 
 
 def _consider(
@@ -335,7 +339,7 @@ def _check_own(beside: Path, written: Collection[str]) -> None:
         if hashlib.sha256(path.read_bytes()).hexdigest() not in written:
             raise ValueError(
                 f"{path}: this database did not write it: it is an older copy or another one, and would pay the same "
-                "people again; restore the newest database, or name a new file with --out"
+                "people again; restore the newest database, or choose a new file with --out"
             )
 
 
@@ -390,8 +394,8 @@ def _write(
     content = _content({ids[id]: due for id, due in mine.items() if id in ids}, file.currency, file.delimiter)
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise ValueError(
-            f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run broke off'}: the database has "
-            "only hashes of ids, so take the same export, or a newer one of the same study at the panel"
+            f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run was interrupted'}: the database "
+            "has only hashes of ids, so take the same export, or a newer one of the same study at the panel"
         )
     path = out or Path(file.path)
     _store(path, content, again)

@@ -95,7 +95,7 @@ def check_study(path: Path) -> Finding:
     try:
         study = read_study(path)
     except (ValueError, OSError) as error:
-        return Finding("study", error_sentence(error), "mend the file")
+        return Finding("study", error_sentence(error), "correct the file")
     return Finding("study", f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}")
 
 
@@ -103,18 +103,18 @@ def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:
     """Check that the models that a study needs are known, have the prices that its budget needs, and answer."""
     from negolab.studies.server import check_prices, reach
 
-    advice = "set the key's variable, or name the service with --base-url, as for negolab serve"
+    advice = "set the key's variable, or give the service with --base-url, the same as for negolab serve"
     try:
         study = read_study(setup.study)
         config = build_host_config("", setup.base_urls, None, environment, setup.prices)
         models = config.models().for_study()
         reach(study, models)
-        advice = "say so here and to negolab serve"
+        advice = "pass it to this command and to negolab serve"
         check_prices(study, config)
     except (ValueError, OSError) as error:
         return Finding("models", error_sentence(error), advice)
     if faults := asyncio.run(_ask_models(study, models)):
-        return Finding("models", "; ".join(faults), "start the service, or mend what it says, and look again")
+        return Finding("models", "; ".join(faults), "start the service, or fix what it reports, and check again")
     return Finding("models", ", ".join(known.url for known in config.endpoints) or "none needed")
 
 
@@ -149,7 +149,7 @@ async def _ask_model(match: Match, seat: Seat, model: LLM) -> str:
 def check_descriptors(kernels: int) -> Finding:
     """Check how many files and connections the participants' server may open."""
     if sys.platform == "win32":
-        return Finding("descriptors", "not limited here")
+        return Finding("descriptors", "not limited on this machine")
     import resource
 
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # `negolab serve` raises the soft limit to this one
@@ -209,11 +209,11 @@ def check_database(url: str) -> Iterator[Finding]:
         with closing(Database(url)) as database:
             version, at = database.server()
             database.check_writable()
-            yield Finding("database", f"{database}: {version}, takes writes")
+            yield Finding("database", f"{database}: {version}, accepts writes")
     except ValueError as error:
-        yield Finding("database", str(error), "start it, or mend its address")
+        yield Finding("database", str(error), "start the database, or correct its address")
     except sa.exc.DBAPIError as error:
-        yield Finding("database", describe_error(error), "it must take writes")
+        yield Finding("database", describe_error(error), "the database must accept writes")
     else:
         yield check_clock(at)
 
@@ -224,12 +224,12 @@ def check_clock(at: float | None) -> Finding:
         return Finding("clock", "the database has this machine's")
     ahead = at - time.time()
     text = f"the database's is {abs(ahead):.1f} s {'ahead' if ahead > 0 else 'behind'}"
-    return Finding("clock", text, "" if abs(ahead) <= MAX_CLOCK_DIFFERENCE else "set both by NTP")
+    return Finding("clock", text, "" if abs(ahead) <= MAX_CLOCK_DIFFERENCE else "synchronize both clocks with NTP")
 
 
 # The public address.
 
-NOT_THERE = "start negolab serve with this --public-url, and the proxy; then look again"
+NOT_THERE = "start negolab serve with this --public-url, and the proxy; then check again"
 
 
 def check_public_url(url: str, behind_proxy: bool) -> Finding:
@@ -246,18 +246,18 @@ def check_public_url(url: str, behind_proxy: bool) -> Finding:
     if answer.status_code == 200 and "address" in seen:
         return _judge_proxy(url, seen, behind_proxy)
     if answer.status_code == 403:
-        return Finding("address", f"{url} is refused", "the proxy must pass the Host header on, and the path as it is")
+        return Finding("address", f"{url} is refused", "the proxy must forward the Host header, and the path unchanged")
     return Finding("address", f"{url} answers with status {answer.status_code}, not as negolab does", NOT_THERE)
 
 
 def _judge_proxy(url: str, seen: Mapping[str, Any], behind_proxy: bool) -> Finding:
     """Say what the proxy does wrong with what the participants' server saw of a request."""
     faults = {
-        "the proxy must pass Upgrade and Connection on, for websockets": not seen.get("upgrade"),
+        "the proxy must forward Upgrade and Connection, for WebSocket connections": not seen.get("upgrade"),
         "start negolab serve with --behind-proxy": behind_proxy and not seen.get("behind_proxy"),
-        "look with --behind-proxy, as it is served": seen.get("behind_proxy") and not behind_proxy,
+        "check with --behind-proxy, the same as for negolab serve": seen.get("behind_proxy") and not behind_proxy,
         "the proxy must name visitors in X-Forwarded-For": behind_proxy and not seen.get("named"),
-        "the proxy must add the visitor's address to X-Forwarded-For, not pass on what a visitor writes there": (
+        "the proxy must add the visitor's address to X-Forwarded-For, not forward what a visitor sends in it": (
             behind_proxy and seen.get("address") == FOREIGN_ADDRESS
         ),
     }

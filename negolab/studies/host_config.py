@@ -79,15 +79,15 @@ class KnownEndpoints:
             ValueError: The address or the key was not named when the host was started.
         """
         if self._models is None or not self._known:
-            raise ValueError("no language model is known here: start with negolab serve --base-url URL")
+            raise ValueError("no language model is known: start negolab serve with --base-url URL")
         matching = [each for each in self._known if base_url is None or each.url == base_url.rstrip("/")]
         if not matching:
             listed = ", ".join(known.url for known in self._known)
-            raise ValueError(f"the models at {base_url} are unknown here, unlike those at {listed}: add --base-url URL")
+            raise ValueError(f"the models at {base_url} are unknown, unlike the models at {listed}: add --base-url URL")
         address = next((each for each in matching if key in (None, each.key)), None)
         if address is None:
             url = matching[0].url
-            raise ValueError(f"the key {key} is unknown here for the models at {url}: add --base-url {url},key={key}")
+            raise ValueError(f"the key {key} is unknown for the models at {url}: add --base-url {url},key={key}")
         return self._models.endpoint(address.url, address.key)
 
     def for_study(self) -> KnownEndpoints:

@@ -95,7 +95,7 @@ class Journeys:
         """Raise `ValueError` if the study file no longer has a participant's treatment, or the step they reached."""
         if participant.status in ACTIVE and participant.treatment not in self._pages:
             raise ValueError(
-                f"study {self._study}: participant {participant.number} is at work in treatment "
+                f"study {self._study}: participant {participant.number} is working in treatment "
                 f"{participant.treatment!r}, which its file no longer has: put it back until they have finished, "
                 "or end it for them first"
             )

@@ -92,7 +92,7 @@ class QuizQuestion(Question, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.kind not in ("choice", "number"):
-            raise ValueError('a quiz asks questions of kind = "choice" or "number"')
+            raise ValueError('quiz questions must have kind = "choice" or kind = "number"')
         try:
             check_answer(self, self.answer)
         except ValueError as error:

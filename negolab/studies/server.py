@@ -141,7 +141,9 @@ class Host:
             database.check_writable()
             if (behind := (latest := database.latest()) - time.time()) > 1:
                 log.warning(
-                    "this machine's clock is %.0f s behind the end of %s: time continues from there", behind, database
+                    "this machine's clock is %.0f s behind the end of %s: time continues from that end",
+                    behind,
+                    database,
                 )
             clock.not_before(latest)
             services = self._build(database)
@@ -360,8 +362,10 @@ def main() -> None:
     parser.add_argument("--trial", choices=("models", "stand-ins"), help="browsers try the study: who plays for models")
     parser.add_argument("--out", type=Path)
     parser.add_argument("--owner")
-    parser.add_argument("--trust", action="store_true", help="continue although the study's own game has changed")
-    parser.add_argument("--wait", action="store_true", help="start although the database is away, and wait for it")
+    parser.add_argument("--trust", action="store_true", help="continue even if the study's own game has changed")
+    parser.add_argument(
+        "--wait", action="store_true", help="start even if the database is unavailable, and wait for it"
+    )
     parser.add_argument("--module", action="append", default=[], help="of games or players of the researcher's own")
     args = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)

@@ -146,7 +146,7 @@ class MatchStep(RoundsStep, frozen=True, kw_only=True, tag="match"):
         if self.seeds and len(self.seeds) != self.matches:
             raise ValueError(f"seeds must be one for each of the {self.matches} matches, not {len(self.seeds)}")
         if self.seeds and self.deals == "shared":
-            raise ValueError("seeds fix the deals for everybody: leave deals out")
+            raise ValueError("seeds fix the draws for everybody: leave deals out")
 
 
 class ResultsStep(BaseStep, frozen=True, kw_only=True, tag="results"):

@@ -203,13 +203,17 @@ class Study(TomlTable, frozen=True):
         if not self.steps and any(not treatment.steps for treatment in self.treatments):
             check_text(self.instructions, "instructions")
         elif self.practice != Practice():
-            raise ValueError('practice is a step here: write one of kind = "practice", and leave [practice] out')
+            raise ValueError(
+                'in a study with steps, practice is a step: write one of kind = "practice", and leave [practice] out'
+            )
         elif self.questions:
-            raise ValueError('questions are a step here: write one of kind = "questions", and leave [[questions]] out')
+            raise ValueError(
+                'in a study with steps, questions are a step: write one of kind = "questions", and omit [[questions]]'
+            )
         if not steps.count_common([self.pages(treatment) for treatment in self.treatments]):
             raise ValueError(
-                "steps: the first one must be the same in all treatments, and no match; the steps of a treatment are "
-                "all of its steps, so repeat there those that it shares with the others"
+                "steps: the first step must be the same in all treatments and must not be a match; a treatment's steps "
+                "replace the common ones, so list all of them"
             )
         for treatment in self.treatments:
             where = f"treatment {treatment.name!r}: " if treatment.steps else ""

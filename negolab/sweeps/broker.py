@@ -72,7 +72,7 @@ class Broker:
         try:
             await web.TCPSite(runner, host, 0).start()
         except OSError:
-            raise ValueError(f"cells cannot be served at {host}: name an address of this machine") from None
+            raise ValueError(f"cells cannot be served at {host}: give an address of this machine") from None
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}{BROKER_PATH}"
         return runner
 
@@ -169,7 +169,7 @@ def check_broker(client: Client, url: str) -> None:
     for address, error in client.run(_broker_error, url).items():
         if error:
             raise ValueError(
-                f"the worker at {address} does not reach the models' broker at {url} ({error}): name an address of "
+                f"the worker at {address} does not reach the models' broker at {url} ({error}): give an address of "
                 "this machine that all workers see with --broker"
             )
 

@@ -113,7 +113,7 @@ def claim_folder(
     try:
         lock = filelock.FileLock(folder.path / ".lock", timeout=0).acquire()
     except filelock.Timeout:
-        raise ValueError(f"{folder.path} is in use: another process runs a sweep there") from None
+        raise ValueError(f"{folder.path} is in use: another process is running a sweep in it") from None
     with lock:
         sweep_id = _write_manifest(folder, plan, sha256, players or {}, trust)
         _remove_interrupted(folder)
@@ -228,7 +228,7 @@ def read_folder_plan(path: str | Path) -> SweepPlan:
     folder = Path(path).absolute()
     fields = manifest.read(folder)
     if "notebook" not in fields:
-        raise ValueError(f"{path} is not the folder of a sweep: name one written by negolab sweep run")
+        raise ValueError(f"{path} is not a sweep folder: choose a folder written by negolab sweep run")
     with located(f"{folder / manifest.FILE} has no sweep plan", msgspec.ValidationError):
         return msgspec.convert(fields["plan"], type=SweepPlan)
 

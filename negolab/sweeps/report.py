@@ -114,7 +114,7 @@ def _copy_report(run: Path, folder: Path, check: Callable[[CodeSource, str], Non
     file = folder / REPORT
     file.write_bytes(user_code.read_file(run / REPORT))
     notebook = Notebook(file, home=run)
-    why = f"{run / REPORT}, or a module that it imports, is code that you have not run here"
+    why = f"{run / REPORT}, or a module that it imports, is code that you have not run on this machine"
     check(CodeSource(REPORT, notebook.sha256), why)
     write_modules(notebook.modules, folder)
     return notebook

@@ -116,7 +116,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
         if unknown := next((name for name in named if name not in known), None):
             raise ValueError(f"no player is called {unknown!r}: {suggest(unknown, sorted(known))}")
         if next(self.pairs(entrants), None) is None:
-            raise ValueError("players: name two or more")
+            raise ValueError("players: list two or more players")
 
     def entrants(self) -> list[Entrant]:
         """Return the players, models under each combination of conditions."""

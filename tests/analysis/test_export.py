@@ -369,7 +369,7 @@ def test_a_pipe_in_somebody_elses_folder_holds_nobody_up(name: str, tmp_path: Pa
             with suppress(OSError):  # nobody reads
                 os.close(os.open(pipe, os.O_WRONLY | os.O_NONBLOCK))
     assert {
-        "manifest.json": "is not the folder of a sweep",
+        "manifest.json": "is not a sweep folder",
         "cell.json": "not the status of a cell",
         "matches.parquet": "None",
     }[name] in said

@@ -82,7 +82,7 @@ def test_draws_that_happen_to_be_alike_are_no_copies() -> None:
 def test_without_any_chance_a_result_is_known_exactly() -> None:
     found = summary.tally_records(nl.batch("bargaining", "linear", "boulware", n=200, swap=True))
     shown = "\n".join(summary.tally_lines(found, "cents"))
-    assert "nothing is random here, in the game or its players" in shown
+    assert "nothing is random in the game or its players" in shown
     assert "agreed        100.0%   n = 2 (known exactly)" in shown and "[" not in shown
 
 
@@ -90,7 +90,7 @@ def test_a_batch_takes_games_on_one_draw_together() -> None:
     game = nl.load("bargaining", preset="one-sided")
     found = summary.tally_records(nl.batch(game, "random-legal", "linear", n=60, swap=True))
     shown = "\n".join(summary.tally_lines(found, "cents"))
-    assert "n = 60 on 30 draws" in shown and "clustered by draw of chance (30 draws)" in shown
+    assert "n = 60 on 30 draws" in shown and "clustered by random draw (30 draws)" in shown
 
 
 def test_failed_games_are_apart_in_every_share_and_are_named_with_players_and_reason() -> None:

@@ -94,10 +94,10 @@ def test_the_command_plans_from_a_batch_and_says_what_is_wrong_in_one_line(tmp_p
             "5",
             "--outcome",
             "xyz",
-        ): "there are: payoff, gain, surplus_share, joint, agreed, efficiency, moves.",
+        ): "choose from payoff, gain, surplus_share, joint, agreed, efficiency, moves.",
         ("--effect", "5", "--seat", "C"): "--seat must be one of A, B, buyer, seller, not 'C'",
         ("--effect", "0"): "the effect is 0",
-        ("--effect", "5", "--values", "linear,nobody"): "--values: name two of boulware, linear",
+        ("--effect", "5", "--values", "linear,nobody"): "--values: choose two of boulware, linear",
     }.items():
         refused = negolab("plan", run, *words)
         assert refused.returncode == 2 and said in refused.stderr and refused.stderr.count("\n") == 1

@@ -155,7 +155,7 @@ def test_a_file_that_could_not_be_finished_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="the disk is gone"):
         tables.to_parquet(broken(), tmp_path / "out.parquet")
     assert list(tmp_path.iterdir()) == []
-    with pytest.raises(ValueError, match="no table 'turn': there are matches, seats, turns, replies"):
+    with pytest.raises(ValueError, match="no table 'turn': choose from matches, seats, turns, replies"):
         tables.to_parquet([], tmp_path / "out.parquet", "turn")  # type: ignore[arg-type]
 
 
@@ -244,7 +244,7 @@ def test_a_sweep_that_has_just_begun_has_no_rows_and_no_strangers(tmp_path: Path
 
 
 def test_what_is_no_sweep_and_no_status_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="not the folder of a sweep"):
+    with pytest.raises(ValueError, match="not a sweep folder"):
         tables.cells(tmp_path)
     attempted(tmp_path / "cells" / "a", "a")
     (tmp_path / "cells" / "a" / "cell.json").write_text('{"id": 3}')

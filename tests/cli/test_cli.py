@@ -139,7 +139,7 @@ def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
     assert "possible:" in ran.stdout
     again = negolab("replay", str(tmp_path))
     assert "A: [Offer:" in again.stdout
-    assert negolab("check", str(tmp_path)).stdout.startswith("1 record, it replays to its stored events")
+    assert negolab("check", str(tmp_path)).stdout.startswith("1 record reproduces its stored events")
 
 
 def test_a_match_without_preset_or_seed_is_headed_by_what_it_has(tmp_path: Path) -> None:
@@ -301,8 +301,8 @@ def test_games_that_will_be_copies_are_named_before_they_are_played(
     a, b = players
     done = negolab("batch", "bargaining", "--a", a, "--b", b, "--n", "8", *more, "--out", str(tmp_path / "run"))
     assert done.returncode == 0
-    assert (f"Nothing is random here: {told}" in done.stderr) == bool(told)
-    assert ("For random deals, try --preset" in done.stderr) == bool(told)
+    assert (f"Nothing is random in this batch: {told}" in done.stderr) == bool(told)
+    assert ("For random draws, try --preset" in done.stderr) == bool(told)
 
 
 def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) -> None:

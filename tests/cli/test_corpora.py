@@ -75,8 +75,8 @@ def test_what_cannot_be_imported_is_one_line_and_leaves_no_folder(file: Path, tm
     other.parent.mkdir()
     other.write_text("\n".join(tagged()[:1]))
     for files, said in (
-        ([tmp_path / "none.txt"], "none.txt is no file"),
-        ([tmp_path], "is a folder: name the files in it"),
+        ([tmp_path / "none.txt"], "none.txt is not a file"),
+        ([tmp_path], "is a folder: give the files in it"),
         ([file, other], "two files are called small"),
         ([other], "import them with --all"),
     ):
@@ -91,7 +91,7 @@ def test_an_import_that_fails_on_its_way_leaves_no_folder(file: Path, tmp_path: 
     (tmp_path / "other").mkdir()
     bad, out = corpus_file(tmp_path / "other", twice), tmp_path / "new" / "run"
     ran = negolab(*IMPORT, str(bad), "--out", str(out))
-    assert ran.returncode == 2 and "no dialogue could be played again" in ran.stderr
+    assert ran.returncode == 2 and "no dialogue could be replayed" in ran.stderr
     assert not (tmp_path / "new").exists()
     full = subprocess.run(
         [*NEGOLAB, *IMPORT, str(file), "--out", str(out)],

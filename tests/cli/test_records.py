@@ -70,8 +70,8 @@ def test_code_that_was_never_run_here_is_run_only_with_trust(
     ran = negolab("check", str(tmp_path / "run"))
     (line,) = ran.stderr.splitlines()
     assert ran.returncode == 2 and not ran.stdout and "mygame.py" in line and "add --trust" in line
-    assert "1 record, it replays" in negolab("check", str(tmp_path / "run"), "--trust").stdout
-    assert "1 record, it replays" in negolab("check", str(tmp_path / "run")).stdout  # asked once
+    assert "1 record reproduces" in negolab("check", str(tmp_path / "run"), "--trust").stdout
+    assert "1 record reproduces" in negolab("check", str(tmp_path / "run")).stdout  # asked once
 
 
 def test_a_record_alone_never_has_code_run(own_game: Path, tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_record_alone_never_has_code_run(own_game: Path, tmp_path: Path) -> No
     ran = negolab("check", str(tmp_path / "run"))
     (line,) = ran.stderr.splitlines()
     assert ran.returncode == 2 and not ran.stdout and "such as --module mygame.py" in line
-    assert "1 record, it replays" in negolab("check", str(tmp_path / "run"), "--module", str(own_game)).stdout
+    assert "1 record reproduces" in negolab("check", str(tmp_path / "run"), "--module", str(own_game)).stdout
 
 
 def test_a_game_that_has_changed_is_said_and_goes_on_only_with_trust(own_game: Path, tmp_path: Path) -> None:
@@ -92,7 +92,7 @@ def test_a_game_that_has_changed_is_said_and_goes_on_only_with_trust(own_game: P
     looked = negolab("check", str(tmp_path / "run"))
     assert looked.returncode == 2 and "mygame.py has changed since matches of" in looked.stderr
     assert negolab(*batch, "--n", "8", "--trust").returncode == 0
-    assert "8 records, all replay" in negolab("check", str(tmp_path / "run")).stdout
+    assert "8 records reproduce" in negolab("check", str(tmp_path / "run")).stdout
 
 
 def test_what_others_wrote_moves_no_cursor(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -174,7 +174,7 @@ def test_a_line_break_in_an_id_is_shown_as_text(tmp_path: Path) -> None:
 def test_a_payoff_beyond_floats_and_deep_json_are_refused_with_their_file(command: str, tmp_path: Path) -> None:
     big = damaged(tmp_path / "big", lambda data: data["events"][-1]["payoffs"].update(A=10**400))
     deep = damaged(tmp_path / "deep", lambda data: data["header"].update(notes={"x": "@deep"}))
-    for folder, said in ((big, "must end with finite payoffs of A and B"), (deep, "not a record: maximum recursion")):
+    for folder, said in ((big, "must end with finite payoffs for A and B"), (deep, "not a record: maximum recursion")):
         ran = negolab(command, str(folder), *["--to", "csv"] * (command == "export"))
         assert ran.returncode == 2 and ran.stderr.count("\n") == 1
         assert f"negolab: {folder}/records.jsonl, line 2: " in ran.stderr and said in ran.stderr
@@ -220,10 +220,10 @@ def status(id: str, state: str) -> CellStatus:
 
 def test_ids_may_repeat_between_the_cells_of_a_sweep(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
     records.check(sweep)
-    assert capsys.readouterr().out == "6 records, all replay to their stored events and outcome\n"
+    assert capsys.readouterr().out == "6 records reproduce their stored events and outcomes\n"
     assert {entry.cell for entry in open_source(sweep).entries()} == {"one", "two"}
     records.check(sweep.parent)
-    assert capsys.readouterr().out.startswith("9 records, all replay")
+    assert capsys.readouterr().out.startswith("9 records reproduce")
 
 
 def test_one_cause_is_one_line_with_its_count_and_first_record(sweep: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -243,7 +243,7 @@ def test_a_rule_that_changed_is_one_line(tmp_path: Path, capsys: pytest.CaptureF
     with pytest.raises(ValueError, match=r"differences in 3 records"):
         records.check(tmp_path)
     told = capsys.readouterr().out.splitlines()
-    assert told[0].startswith("3 records: the start is not the deal of its seed; first: record ")
+    assert told[0].startswith("3 records: the start is not what its seed draws; first: record ")
     assert len(told) <= 2
 
 
@@ -261,7 +261,7 @@ def test_published_files_that_say_something_else_are_found_out(
     results: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     records.check(results)
-    assert capsys.readouterr().out.startswith("2 records, all replay")
+    assert capsys.readouterr().out.startswith("2 records reproduce")
     for place in results.rglob("scores.json"):
         place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}))
     with pytest.raises(ValueError, match="2 differences in 2 records"):
@@ -318,7 +318,7 @@ def test_an_import_that_is_repeated_adds_nothing(
 
 def test_an_import_names_what_stands_in_its_way(results: Path, tmp_path: Path) -> None:
     for folders, out, said in (
-        ([tmp_path / "nowhere"], tmp_path / "run", "nowhere is not a folder: name a folder of results"),
+        ([tmp_path / "nowhere"], tmp_path / "run", "nowhere is not a folder: choose a folder of results"),
         ([results], results / "run", "which is being read: choose a folder outside"),
         ([results / "linear-t1.0" / "clean_up"], tmp_path / "run", "clean_up: 1 episode of another game, left out"),
     ):

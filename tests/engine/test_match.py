@@ -182,7 +182,7 @@ def test_a_reply_with_a_field_of_the_wrong_type_is_refused() -> None:
 
 def test_a_record_with_another_seed_is_found_out() -> None:
     line = Match(load("trading"), seed=5).record().to_line().replace(b'"seed":5', b'"seed":6')
-    assert "not the deal of seed 6" in replay_differences(parse_record(line))[0]
+    assert "not what seed 6 draws" in replay_differences(parse_record(line))[0]
 
 
 def test_lone_surrogates_are_replaced_before_they_are_recorded() -> None:

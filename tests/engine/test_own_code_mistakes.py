@@ -110,7 +110,9 @@ def test_an_answer_that_is_no_action_fails_with_the_same_words_each_time() -> No
 def test_a_file_or_folder_that_is_named_without_its_ending_is_found() -> None:
     Path("pie_beside.py").write_text("")
     Path("folder").mkdir()
-    with pytest.raises(ValueError, match=r"unknown game 'pie_beside': for the file beside you name pie_beside.py"):
+    with pytest.raises(
+        ValueError, match=r"unknown game 'pie_beside': for the file in the current folder, write pie_beside.py"
+    ):
         nl.load("pie_beside")
     with pytest.raises(ValueError, match=r"unknown game 'folder': the folder folder has no __init__.py"):
         nl.load("folder")
@@ -144,9 +146,7 @@ def test_two_modules_with_players_of_one_name_are_told_apart() -> None:
             "import negolab as nl\n\n\nclass Own(nl.Scripted):\n    pass\n\n\nPLAYERS = {'own': Own}\n"
         )
     check_offers(user_code.load("first_mine.py"))
-    with pytest.raises(
-        ValueError, match=r"second_mine.py: first_mine.py has a player 'own' too: give one another name"
-    ):
+    with pytest.raises(ValueError, match=r"second_mine.py: first_mine.py also has a player 'own': rename one of them"):
         check_offers(user_code.load("second_mine.py"))
 
 

@@ -135,7 +135,7 @@ def test_what_is_not_there_is_said(tmp_path: Path) -> None:
 def test_a_record_does_not_import_what_it_names() -> None:
     line = LINES[0].replace(b'"game":"trading"', b'"game":"antigravity:Game"')
     record = parse_record(line)
-    with pytest.raises(ValueError, match=r"name its file, such as --module antigravity\.py"):
+    with pytest.raises(ValueError, match=r"give its file, such as --module antigravity\.py"):
         _ = record.game
 
 

@@ -80,14 +80,14 @@ def test_a_dotted_name_in_a_folder_imports_nothing(
     done = python(*call, cwd=folder)
     assert not ran.exists() and done.returncode
     said = done.stderr.splitlines()[-1]
-    assert f"have not run here: nl.load('{reference}') runs it" in said or "to run it, add --trust" in said, done.stderr
+    assert f"to run it, call nl.load('{reference}')" in said or "to run it, add --trust" in said, done.stderr
 
 
 def test_a_record_of_an_unknown_game_names_the_line_that_runs_it(folder: Path, tmp_path: Path) -> None:
     game = Path(shutil.copy(ULTIMATUM, tmp_path / "strange.py"))
     name_code(folder, game)
     sys.modules.pop("strange")
-    with pytest.raises(ValueError, match="is code of its own, which you have not run here") as refused:
+    with pytest.raises(ValueError, match="has its own code, which you have not run on this machine") as refused:
         print(nl.read(folder)[0].game)
     nl.load(str(refused.value).partition("nl.load('")[2].partition("'")[0])
     assert nl.read(folder)[0].game.preset == "classic"
@@ -115,7 +115,7 @@ def test_a_report_that_a_folder_names_runs_after_a_yes_and_by_what_was_hashed(tm
         (run / f"{hijacked}.py").write_text(f"open({str(tmp_path / 'hijacked')!r}, 'w')\nraise SystemExit\n")
     done = negolab("sweep", "report", str(run))
     assert not ran.exists() and done.returncode == 2
-    assert "report.ipynb, or a module that it imports, is code that you have not run here" in done.stderr
+    assert "report.ipynb, or a module that it imports, is code that you have not run on this machine" in done.stderr
     done = negolab("sweep", "report", str(run), "--trust")
     assert done.returncode == 0 and ran.exists() and not (tmp_path / "hijacked").exists(), done.stderr
     (run / "neighbour.py").write_text("WORD = 'changed'\n")
@@ -149,7 +149,7 @@ def test_a_compiled_file_beside_a_game_is_not_used(trusted: Path, folder: Path, 
     cached = Path(py_compile.compile(str(evil), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH) or "")
     cached.replace(cached.with_name(cached.name.replace("evil", "strange")))
     done = python("-c", CHECK.replace("sys.argv", "__import__('sys').argv"), cwd=folder)
-    assert not ran.exists() and "1 record, it replays" in done.stdout, done.stderr
+    assert not ran.exists() and "1 record reproduces" in done.stdout, done.stderr
 
 
 HELPERS = {
@@ -173,7 +173,7 @@ def test_whatever_a_game_imports_from_beside_it_is_hashed_and_a_change_names_the
     (trusted.parent / helpers[-1]).write_text(SPY.format(str(ran)))
     done = python("-m", "negolab", "check", str(folder.parent / "own"), cwd=trusted.parent)
     assert not ran.exists() and f"{helpers[-1]} of {trusted} has changed since" in done.stderr, done.stderr
-    assert "1 record, it replays" in negolab("check", str(folder.parent / "own"), "--trust").stdout
+    assert "1 record reproduces" in negolab("check", str(folder.parent / "own"), "--trust").stdout
     assert ran.exists()
 
 

@@ -181,4 +181,4 @@ def test_a_quote_that_is_not_closed_is_called_that(text: str) -> None:
 
 def test_a_name_is_suggested_only_where_it_is_alike() -> None:
     assert suggest("roundz", ["rounds", "price"]) == "did you mean rounds?"
-    assert suggest("ronnd", ["price_lo", "rounding_of_x"]) == "there are: price_lo, rounding_of_x."
+    assert suggest("ronnd", ["price_lo", "rounding_of_x"]) == "choose from price_lo, rounding_of_x."

@@ -104,9 +104,9 @@ def test_a_record_replays_and_is_measured() -> None:
 @pytest.mark.parametrize(
     ("wrong", "said"),
     [
-        (dialogue(entry(2, "so"), entry(2, "what")), "did not write in turns"),
+        (dialogue(entry(2, "so"), entry(2, "what")), "did not take turns"),
         (dialogue(entry(2, "so")), "neither an agreement nor a walk-away"),
-        (dialogue(entry(2, "Accept-Deal")), "refuse"),
+        (dialogue(entry(2, "Accept-Deal")), "rules don't allow"),
         (dialogue(points=(25, 17)), "but the file says"),
         (dialogue(entry(2, "Submit-Deal", {})), "is incomplete"),
         (
@@ -126,7 +126,7 @@ def test_a_file_that_holds_no_dialogues_is_refused(tmp_path: Path) -> None:
         path.write_text(text)
         with pytest.raises(ValueError, match=r"x.json is no"):
             read_file(path)
-    with pytest.raises(ValueError, match=r"is a folder: name the files in it, such as x\.json$"):
+    with pytest.raises(ValueError, match=r"is a folder: give the files in it, such as x\.json$"):
         read_file(tmp_path)
 
 

@@ -414,7 +414,7 @@ def test_an_episode_becomes_a_record(tmp_path: Path) -> None:
         (interactions(*DEAL, Lose=1, Success=0), ["reply 3, the last: the file says FORFEIT, the rules AGREED"]),
         (
             interactions(*DEAL[:2], Aborted=1, **{"final deal": None}),
-            ["reply 2, the last: the file says ABORTED, the rules that it goes on"],
+            ["reply 2, the last: the file says ABORTED, the rules that the match continues"],
         ),
         (
             interactions(*DEAL, **{"final deal": ["A01"], "Normalized harmonic mean": float("nan")}),

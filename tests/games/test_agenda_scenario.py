@@ -87,7 +87,7 @@ MISTAKES = {
         'a line has one value: text in quotes, "...", or a list in brackets',
     ),
     "a quote too few": ('"low", ', '"low, ', "with commas between its items and quotes around text"),
-    "a seat that does not exist": ('A = "buyer"', 'C = "buyer"', "roles: unknown key 'C': there are: A, B."),
+    "a seat that does not exist": ('A = "buyer"', 'C = "buyer"', "roles: unknown key 'C': choose from A, B."),
     "too few points": (
         "[9, 5, 0]",
         "[9, 5]",
@@ -201,9 +201,9 @@ def test_a_scenario_that_does_not_exist_is_told(tmp_path: Path) -> None:
             nl.load(NAME, scenario=str(tmp_path / name))
     with pytest.raises(ValueError, match="unknown preset"):
         nl.load(NAME, scenario="long" * 2000)
-    with pytest.raises(ValueError, match=r"folder\.toml: is a folder: name a file"):
+    with pytest.raises(ValueError, match=r"folder\.toml: is a folder: choose a file"):
         nl.load(NAME, scenario=str(tmp_path / "folder.toml"))
-    with pytest.raises(ValueError, match="give one of them"):
+    with pytest.raises(ValueError, match="give only one of them"):
         nl.load(NAME, preset="casino", scenario="hiring")
 
 

@@ -413,13 +413,11 @@ def test_neither_a_model_nor_a_player_that_raises_is_called_deterministic(tmp_pa
                 "batch", "bargaining", "--a", name, "--b", "linear", "--n", "2", "--out", name[:4], *more, cwd=tmp_path
             )
             assert (
-                "nothing is random here, in the game or its players" not in ran.stdout
-                and "known exactly" not in ran.stdout
+                "nothing is random in the game or its players" not in ran.stdout and "known exactly" not in ran.stdout
             ), ran.stdout
     scripts = ["--a", "time", "--b", "linear", "--n", "2", "--out", "scripts"]
     assert (
-        "nothing is random here, in the game or its players"
-        in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
+        "nothing is random in the game or its players" in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
     )
 
 

@@ -148,7 +148,7 @@ def test_a_proxy_may_be_named_without_its_protocol_and_is_blamed_for_itself(monk
 def test_a_proxy_that_cannot_be_used_shows_no_password(monkeypatch: pytest.MonkeyPatch, at: str) -> None:
     monkeypatch.setenv("all_proxy", at)
     with pytest.raises(
-        (RunFailed, Unreachable), match=r"no proxy of HTTP|not a usable address|unknown host|proxy"
+        (RunFailed, Unreachable), match=r"no HTTP proxy|not a usable address|unknown host|proxy"
     ) as raised:
         sent("https://models.example/v1")
     assert "secret" not in str(raised.value)

@@ -206,11 +206,11 @@ def test_mistakes_are_named(params: dict[str, Any], said: str) -> None:
 def test_a_file_that_is_no_log_is_named_in_one_line(tmp_path: Path, name: str, text: str) -> None:
     log = tmp_path / name
     log.write_text(text)
-    with pytest.raises(ValueError, match=f"{name}: cannot be read as a log of inspect") as raised:
+    with pytest.raises(ValueError, match=f"{name}: cannot be read as an inspect_ai log") as raised:
         list(read_records(str(log)))
     assert "\n" not in str(raised.value)
     os.mkfifo(log.with_suffix(".pipe"))
-    with pytest.raises(ValueError, match="is no file"):
+    with pytest.raises(ValueError, match="is not a file"):
         list(read_records(str(log.with_suffix(".pipe"))))
 
 

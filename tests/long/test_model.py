@@ -96,7 +96,7 @@ def _written(path: Path, held: bytes) -> Path:
 
 
 def test_what_is_missing_is_said_in_one_line(cache: Path) -> None:
-    with pytest.raises(ValueError, match="no model is here yet: negolab model fetch"):
+    with pytest.raises(ValueError, match="no model has been downloaded yet: run negolab model fetch"):
         weights.find_weights()
     with pytest.raises(ValueError, match=r"no model file at .*--gguf"):
         weights.find_weights(cache / "nowhere.gguf")

@@ -91,7 +91,10 @@ def test_the_doctor_finds_the_recipe_good_and_a_forgotten_header(proxied: tuple[
     url, _, folder = proxied
     assert check_public_url(url, True).advice == ""
     conf, recipe = folder / "nginx.conf", (folder / "nginx.conf").read_text()
-    for header, words in {"X-Forwarded-For": "not pass on what a visitor writes", "Upgrade": "for websockets"}.items():
+    for header, words in {
+        "X-Forwarded-For": "not forward what a visitor sends",
+        "Upgrade": "for WebSocket connections",
+    }.items():
         conf.write_text(re.sub(rf" *proxy_set_header {header} .*\n", "", recipe))
         os.kill(int((folder / "pid").read_text()), signal.SIGHUP)
         assert wait_until(lambda words=words: words in check_public_url(url, True).advice, 10), header

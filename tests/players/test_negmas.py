@@ -98,7 +98,7 @@ def test_an_agent_offers_and_hears_what_was_offered_and_its_record_replays(game:
 def test_an_agent_that_accepts_nothing_makes_no_offer(imitated: Path) -> None:
     rejecting = play(CAMPING, "negmas:negotiator=Agreeing", "linear")
     assert rejecting.state.public.messages[0].offer is None
-    with pytest.raises(NegmasFailed, match="Agreeing makes no offer"):
+    with pytest.raises(NegmasFailed, match="Agreeing made no offer"):
         play(PRICE, "negmas:negotiator=Agreeing", "linear")
 
 
@@ -107,7 +107,7 @@ def test_where_nobody_can_walk_away_an_agent_rejects_on_or_fails(imitated: Path)
     assert leaving.ended is not None and leaving.ended.end == "NO_DEAL"
     staying = play(nl.load("agenda", preset="casino", walk_away=False), "negmas:negotiator=Ending", "linear")
     assert {entry.offer for entry in staying.state.public.messages if entry.seat == "A"} == {None}
-    with pytest.raises(NegmasFailed, match="Ending makes no offer where the rules want one"):
+    with pytest.raises(NegmasFailed, match="Ending made no offer where the rules require one"):
         play(PRICE, "linear", "negmas:negotiator=Ending")
     walked = play(nl.load("bargaining", walk_away=True), "linear", "negmas:negotiator=Ending")
     assert walked.ended is not None and walked.ended.end == "NO_DEAL"
@@ -120,9 +120,9 @@ def test_where_nobody_can_walk_away_an_agent_rejects_on_or_fails(imitated: Path)
         ("Silent,seconds=0.2", "Silent did not answer within 0.2 s"),
         ("Babbling", r"Babbling answered b'I think\\n'"),
         ("Breaking", r"Breaking answered b'\{\"move\": \[0'"),
-        ("Astray", r"Astray offered \(99,\), which is no agreement here"),
+        ("Astray", r"Astray offered \(99,\), which is not an agreement in this game"),
         ("Failing", "Failing: KeyError: 'its own'"),
-        ("Mute", "Mute makes no offer"),
+        ("Mute", "Mute made no offer"),
     ],
 )
 def test_a_fault_is_named_and_the_next_match_plays(agent: str, fault: str, imitated: Path) -> None:
@@ -141,7 +141,7 @@ def test_what_cannot_be_started_is_told_before_any_match(
     with pytest.raises(ValueError, match="seconds must be above 0"):
         resolve(f"{STEADY},seconds=0", CAMPING)
     for python, fault in (
-        (imitation(tmp_path, "0.15.3")[0], "needs NegMAS 0.16 or later: NegMAS 0.15.3 is there"),
+        (imitation(tmp_path, "0.15.3")[0], "needs NegMAS 0.16 or later: it has NegMAS 0.15.3"),
         (sys.executable, "needs NegMAS 0.16 or later: No module named 'negmas'"),
         ("/bin/ls", "/bin/ls ended its process with status 2"),
         ("/bin/cat/no", "cannot be started: Not a directory"),

@@ -113,7 +113,7 @@ def test_a_record_may_name_what_a_loaded_module_offers_and_nothing_else_of_it(mi
     user_code.load(str(mine))
     assert resolve("mine.py:Haggler,share=0.1", GAME, load=False).name == "mine.py:Haggler,share=0.1"
     for other in ("mine.py:Patient", "elsewhere/../yours.py:Haggler", "random.py:Random"):
-        with pytest.raises(ValueError, match="which no record runs"):
+        with pytest.raises(ValueError, match="which reading a record never runs"):
             resolve(other, GAME, load=False)
 
 
@@ -205,14 +205,14 @@ def test_a_file_that_changed_is_loaded_again(mine: Path) -> None:
 
 
 def test_a_name_in_a_record_imports_nothing(mine: Path) -> None:
-    with pytest.raises(ValueError, match="code of its own, which no record runs"):
+    with pytest.raises(ValueError, match="its own code, which reading a record never runs"):
         resolve("mine.py:Haggler", GAME, load=False)
-    with pytest.raises(ValueError, match="code of its own, which no record runs"):
+    with pytest.raises(ValueError, match="its own code, which reading a record never runs"):
         resolve("subprocess:getoutput,cmd=ls", GAME, load=False)
     assert "mine" not in sys.modules
     resolve(f"{mine}:Haggler", GAME)
     assert resolve("mine.py:Haggler,share=0.1", GAME, load=False).name == "mine.py:Haggler,share=0.1"
-    with pytest.raises(ValueError, match="code of its own"):
+    with pytest.raises(ValueError, match="its own code"):
         resolve("mine.py:Patient", GAME, load=False)
 
 

@@ -160,7 +160,7 @@ def test_a_page_names_no_code_that_the_host_was_not_given(mine: Path, tmp_path: 
     database = Database(tmp_path / "people.db")
     admin = AdminService(database)
     wanted = {"game": "bargaining", "preset": None, "seat": "B", "opponent": f"{mine}:Haggler", "seed": 7}
-    with pytest.raises(AccessDenied, match="code of its own, which no record runs"):
+    with pytest.raises(AccessDenied, match="its own code, which reading a record never runs"):
         admin.play(wanted)
     resolve(f"{mine}:Haggler", nl.load("bargaining"))
     admin.play(wanted)

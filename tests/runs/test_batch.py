@@ -275,7 +275,7 @@ def test_a_model_that_is_always_cut_ends_the_batch_with_status_3_and_has_no_payo
         (["--a", "llm:x", "--b", "time", "--base-url", ""], "a base URL looks like"),
         (["--a", "llm:x,model=y", "--b", "time"], "model is given twice"),
         (["--a", "llm:x", "--b", "time", "--budget", "5"], "a budget in money needs the price of x"),
-        (["--a", "time", "--b", "time", "--retry", "lost"], "--retry names failed, timeout or both"),
+        (["--a", "time", "--b", "time", "--retry", "lost"], "--retry takes failed, timeout or failed,timeout"),
         (["--a", "time", "--b", "time", "--game-seconds", "0"], "seconds must be a number above 0"),
         (["--a", "llm:x", "--b", "time", "--on-stop", "wait"], "is not one of"),
     ],

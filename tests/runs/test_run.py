@@ -326,7 +326,7 @@ def test_prices_and_limits_are_said_in_python_too(tmp_path: Path) -> None:
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "b", models=Fake(), prices={"fake": "1,2"})
     with pytest.raises(ValueError, match="a price is INPUT,OUTPUT"):
         nl.run(GAME, LLM, "linear", n=2, out=tmp_path / "c", prices={"fake": "cheap"})
-    with pytest.raises(ValueError, match="retry names failed and timed out, not timeout"):
+    with pytest.raises(ValueError, match="retry takes failed and timed out, not timeout"):
         nl.run(GAME, "time", "linear", n=2, out=tmp_path / "d", retry="timeout")
     assert not any(tmp_path.iterdir()), "a start that fails leaves no folder"
 

@@ -165,9 +165,9 @@ def test_a_key_that_is_not_known_here_is_named() -> None:
     known = KnownEndpoints([EndpointAddress("http://a/v1", "A_KEY"), EndpointAddress("http://a/v1", "B_KEY")], models)
     assert known.endpoint("http://a/v1", "B_KEY") is models.endpoint("http://a/v1", "B_KEY")
     assert known.endpoint() is models.endpoint("http://a/v1", "A_KEY")
-    with pytest.raises(ValueError, match=r"^the key C_KEY is unknown here for the models at http://a/v1: add --base"):
+    with pytest.raises(ValueError, match=r"^the key C_KEY is unknown for the models at http://a/v1: add --base"):
         known.endpoint(key="C_KEY")
-    with pytest.raises(ValueError, match=r"^the models at http://b/v1 are unknown here, unlike those at "):
+    with pytest.raises(ValueError, match=r"^the models at http://b/v1 are unknown, unlike the models at "):
         known.endpoint("http://b/v1", "A_KEY")
 
 
@@ -216,7 +216,7 @@ def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: HostProces
 
 def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: HostProcess) -> None:
     for name in ("llm:fake,base_url=http://127.0.0.1:9/v1", "llm:fake,key=OTHER_KEY"):
-        with pytest.raises(NotDelivered, match="unknown here"):
+        with pytest.raises(NotDelivered, match="unknown"):
             begun(desk, name)
     assert desk.matches() == []
 
@@ -226,8 +226,8 @@ def test_without_an_endpoint_the_lobby_says_how_to_get_one(tmp_path: Path, monke
         monkeypatch.setenv("NEGOLAB_ADMIN", hosted.desk)
         lobby = beside_a_model()
         press_button(lobby, "Start the match")
-        assert "negolab serve --base-url URL" in page_text(lobby)
-        with pytest.raises(NotDelivered, match="no language model is known here"):
+        assert "negolab serve with --base-url URL" in page_text(lobby)
+        with pytest.raises(NotDelivered, match="no language model is known"):
             begun(hosted)
 
 
@@ -302,7 +302,7 @@ def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: 
 
 
 def test_a_study_with_a_model_that_is_not_known_here_is_not_served(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="no language model is known here"):
+    with pytest.raises(AssertionError, match="no language model is known"):
         HostProcess(tmp_path, study_toml("bargaining", solo_treatment("llm:fake", seat="B")))
 
 

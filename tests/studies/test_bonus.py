@@ -144,7 +144,7 @@ def test_whoever_is_not_paid_is_named_with_the_reason(panel: Panel) -> None:
     )
     whole = 2 + panel.payoff("missing") / 10
     assert settled.said == [
-        "2 of the returned gave a place in their treatment back now",
+        "2 of the returned participants freed a place in their treatment",
         "done: repeated in lines 2 and 3 (APPROVED): counted once",
         "gone: not paid: the panel says RETURNED",
         "late: not paid: the panel says TIMED-OUT",
@@ -261,7 +261,7 @@ def test_a_run_that_lost_the_lock_while_it_stood_still_pays_nobody_again(
         planned(*args)
 
     monkeypatch.setattr(Database, "plan_bonuses", overtaken)
-    with pytest.raises(ValueError, match="another run has written one of these bonuses at this moment: run it again"):
+    with pytest.raises(ValueError, match="another run has just written one of these bonuses: run the command again"):
         panel.settle(("one", "APPROVED"), ("two", "APPROVED"))
     files = [panel.folder / "haggling-bonus-1.csv", panel.settle(("one", "APPROVED"), ("two", "APPROVED")).path]
     assert [[id for id, _ in lines(file)] for file in files] == [["one"], ["two"]]
@@ -293,7 +293,7 @@ def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeyp
     ):
         patch.setattr(bonus, "atomic_write", _no_space)
         panel.settle(("one", "APPROVED"))
-    with pytest.raises(ValueError, match=r"lacks ids of .*haggling-bonus-1.csv, whose run broke off"):
+    with pytest.raises(ValueError, match=r"lacks ids of .*haggling-bonus-1.csv, whose run was interrupted"):
         panel.settle(("two", "APPROVED"))
     assert [path.name for path in panel.settle(("one", "APPROVED")).resumed] == ["haggling-bonus-1.csv"]
 
@@ -326,8 +326,8 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
 @pytest.mark.parametrize(
     ("write", "options", "message"),
     [
-        (lambda file: file.write_text("a,b\n1,2\n"), (), "has no column 'Participant id': name it with --id-column"),
-        (lambda file: file.write_text("Participant id\n1\n"), (), "no column 'Status': name it with --status-column"),
+        (lambda file: file.write_text("a,b\n1,2\n"), (), "has no column 'Participant id': set it with --id-column"),
+        (lambda file: file.write_text("Participant id\n1\n"), (), "no column 'Status': set it with --status-column"),
         (lambda file: file.write_text("Participant id,Status\n,APPROVED\n"), (), "line 2: 'Participant id' is empty"),
         (lambda file: file.write_text('Participant id,Status\n"a"b,X\n'), (), "not a CSV file"),
         (
@@ -346,13 +346,13 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
         (
             lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"),
             ("--paid-status", "APROVED"),
-            "--paid-status: no line of panel.csv has the status 'APROVED': there are APPROVED",
+            "--paid-status: no line of panel.csv has the status 'APROVED': choose from APPROVED",
         ),
         (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "haggling.toml"), "already exists"),
         (
             lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"),
             ("--again", "abc"),
-            "--again abc: 0 files have a hash that begins so: --status lists them",
+            "--again abc: 0 files have a hash that begins this way: --status lists them",
         ),
         (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "no/b.csv"), "there is no folder no"),
     ],
@@ -430,9 +430,7 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
 @pytest.mark.parametrize("id", ["a\0", "a\x1f", "\x7fa", '"a\nb"', "a\u200b"])
 def test_an_id_with_a_character_that_is_not_seen_is_refused_with_its_line(panel: Panel, id: str) -> None:
     panel.add("a", "partner")
-    with pytest.raises(
-        ValueError, match=r"prolific_export.csv: line [34]: 'a?\\.*a character that is not seen|'a\\nb'"
-    ):
+    with pytest.raises(ValueError, match=r"prolific_export.csv: line [34]: 'a?\\.*an invisible character|'a\\nb'"):
         panel.settle(("a", "APPROVED"), (id, "APPROVED"))
     assert panel.database.bonuses("haggling") == {}
 
@@ -440,7 +438,7 @@ def test_an_id_with_a_character_that_is_not_seen_is_refused_with_its_line(panel:
 @pytest.mark.parametrize("start", ["=", "+", "-", "@"])
 def test_an_id_that_a_spreadsheet_would_compute_is_refused_with_its_line(panel: Panel, start: str) -> None:
     panel.add("a", "partner")
-    with pytest.raises(ValueError, match=rf"prolific_export.csv: line 3: '\{start}1\+1' begins like a formula"):
+    with pytest.raises(ValueError, match=rf"prolific_export.csv: line 3: '\{start}1\+1' looks like a formula"):
         panel.settle(("a", "APPROVED"), (f"{start}1+1", "APPROVED"))
     assert panel.database.bonuses("haggling") == {}
 

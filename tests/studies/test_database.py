@@ -390,7 +390,7 @@ def test_a_study_is_made_once_by_many_at_once(database_url: str) -> None:
 def test_one_host_at_a_time(database_url: str) -> None:
     first, second = Database(database_url), Database(database_url)
     first.claim()
-    with pytest.raises(ValueError, match="another negolab host is at work on it"):
+    with pytest.raises(ValueError, match="another negolab host is using it"):
         second.claim()
     first.close()
     second.close()
@@ -457,7 +457,7 @@ def test_a_file_is_private_and_written_through(tmp_path: Path) -> None:
         ("mysql://host/name", "mysql is not supported"),
         ("sqlite://", "SQLite needs a file"),
         ("://", "must be a path or a database URL"),
-        ("postgresql://nobody@/x?host=/nowhere", "no database there"),
+        ("postgresql://nobody@/x?host=/nowhere", "no database at this address"),
     ],
 )
 def test_a_database_that_is_none_is_named(url: str, said: str) -> None:
@@ -468,13 +468,13 @@ def test_a_database_that_is_none_is_named(url: str, said: str) -> None:
 def test_a_file_that_is_no_database_is_left_alone(tmp_path: Path) -> None:
     file = tmp_path / "notes.txt"
     file.write_text("my notes, which are long enough to be read")
-    with pytest.raises(ValueError, match="is no SQLite database"):
+    with pytest.raises(ValueError, match="is not a SQLite database"):
         Database(file)
     assert file.read_text() == "my notes, which are long enough to be read"
 
 
 def test_a_password_is_never_shown() -> None:
-    with pytest.raises(ValueError, match="no database there") as caught:
+    with pytest.raises(ValueError, match="no database at this address") as caught:
         Database("postgresql://me:hunter2@127.0.0.1:9/x")
     assert "hunter2" not in str(caught.value)
     assert "hunter2" in location("postgresql://me:hunter2@h/x").render_as_string(hide_password=False)
@@ -577,7 +577,7 @@ def test_a_folder_that_is_missing_is_not_made(tmp_path: Path) -> None:
 def test_a_database_of_something_else_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(tmp_path / "other.db") as other:
         other.execute("CREATE TABLE meta (key TEXT)")
-    with pytest.raises(ValueError, match=r"other\.db: has tables of something else \(meta\)"):
+    with pytest.raises(ValueError, match=r"other\.db: has tables of another program \(meta\)"):
         Database(tmp_path / "other.db")
 
 
@@ -624,7 +624,7 @@ def test_of_two_runs_at_once_only_one_writes_a_bonus(database: Database) -> None
         try:
             database.plan_bonuses("s", file, {one.id: 100})
         except ValueError as error:
-            assert "another run has written one of these bonuses" in str(error)
+            assert "another run has just written one of these bonuses" in str(error)
             return False
         return True
 

@@ -80,8 +80,8 @@ def _without_writes(monkeypatch: pytest.MonkeyPatch) -> None:
         (_without_room, "memory", "room for 0 participants: --max-kernels, or more memory"),
         (_without_descriptors, "descriptors", "128 of open files and connections, "),
         (_without_disk, "disk", "GB free at"),
-        (_without_a_key, "models", "no language model is known here"),
-        (_without_writes, "database", "readonly database: it must take writes"),
+        (_without_a_key, "models", "no language model is known"),
+        (_without_writes, "database", "readonly database: the database must accept writes"),
     ],
 )
 def test_what_is_wrong_is_said_with_what_to_do(
@@ -130,7 +130,7 @@ def test_a_budget_in_money_needs_a_price(file: Path, budget: str) -> None:
 
 
 def test_a_database_whose_clock_is_off_is_told() -> None:
-    assert "7200.0 s behind: set both by NTP" in check_clock(time.time() - 7200).line()
+    assert "7200.0 s behind: synchronize both clocks with NTP" in check_clock(time.time() - 7200).line()
     assert check_clock(time.time() + 0.5).advice == ""
 
 
@@ -153,7 +153,7 @@ def test_the_public_address_answers_for_what_the_proxy_does(monkeypatch: pytest.
         assert "--behind-proxy" in check_public_url(own.url, False).advice
 
 
-@pytest.mark.parametrize(("status", "words"), [(403, "pass the Host header on"), (502, "start negolab serve")])
+@pytest.mark.parametrize(("status", "words"), [(403, "forward the Host header"), (502, "start negolab serve")])
 def test_a_proxy_with_nothing_or_another_host_behind_it_is_told(
     status: int, words: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -405,7 +405,7 @@ def test_the_records_are_the_finished_matches_and_check_out(exported: Exported) 
             assert found[sat.id].events == tuple(records(folder)[list(found).index(sat.id)].events)
     ran = negolab("check", str(folder))
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    assert ran.stdout.startswith(f"{len(found)} records, all replay")
+    assert ran.stdout.startswith(f"{len(found)} records reproduce")
 
 
 # What is never in an export.

@@ -49,7 +49,7 @@ def test_what_a_study_acknowledges_as_its_disk_becomes_full_is_there_when_it_has
         with pytest.raises(NotDelivered, match=rf"waiting for the database since .*{database}: .*full"):
             HostClient(hosted.desk).ask("/monitor")
         code, _, err = negolab("study", "status", str(hosted.file), "--db", database)
-        assert code == 2 and err == f"negolab: {database}: its disk is full: make a megabyte of room there\n"
+        assert code == 2 and err == f"negolab: {database}: its disk is full: free at least a megabyte on it\n"
         small_disk.clear()
         wait_for(lambda: any("is back" in line for line in hosted.stderr))
         assert f"({database}: OperationalError: database or disk is full)" in hosted.stderr[0]

@@ -273,7 +273,7 @@ async def test_a_database_that_another_host_took_is_waited_for(
     other = Database(tmp_path / "people.db")
     other.claim()
     await opened.back()
-    assert "another negolab host is at work on it" in str(opened.host.outage)
+    assert "another negolab host is using it" in str(opened.host.outage)
     other.close()
     await opened.back()
     assert opened.host.outage.since is None

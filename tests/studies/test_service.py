@@ -600,7 +600,7 @@ async def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: P
     site = Site(tmp_path, study(PAIRS))
     site.start()
     site.study = study(PAIRS.replace("pairs", "other"))
-    with pytest.raises(ValueError, match=r"participant 1 is at work in treatment 'pairs'.*put it back"):
+    with pytest.raises(ValueError, match=r"participant 1 is working in treatment 'pairs'.*put it back"):
         site.restart()
     site.study = study(PAIRS)
     site.restart()
@@ -883,7 +883,7 @@ async def test_people_of_test_links_see_their_pay_and_are_in_no_count_file_or_ex
     assert len(pd.read_csv(tmp_path / "tests" / "matches.csv")) == 1
     now = status(site.database, site.study)
     assert (now.running, now.ended, now.cells[0].complete, now.cells[0].paid) == (0, {}, 0, 0)
-    assert status_lines(now)[1] == "no participants yet; besides, 1 by links for tests, whom nothing counts"
+    assert status_lines(now)[1] == "no participants yet; in addition, 1 from test links, who are not counted"
     (tmp_path / "panel.csv").write_text("Participant id,Status\nann,APPROVED\n")
     settled = settle(site.database, site.study, tmp_path / "panel.csv", PanelFormat(), beside=tmp_path / "trade.toml")
     assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody with this id was in this study"])

@@ -456,7 +456,7 @@ async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_d
     ("parts", "error"),
     [
         (steps("instructions"), 'no step has kind = "match"'),
-        (steps("match"), "the first one must be the same in all treatments, and no match"),
+        (steps("match"), "the first step must be the same in all treatments and must not be a match"),
         (steps("instructions", "consent", "match"), "consent comes first"),
         (steps("instructions", "end", "match"), "end comes last"),
         (steps("instructions", "match", QUIZ), "put quiz and practice before the last match"),

@@ -312,7 +312,7 @@ def test_new_never_overwrites(tmp_path: Path) -> None:
         (["links", "prices.toml", "--test", "--open"], "leave out -n and --out, and --test"),
         (["links", "prices.toml", "-n", "2", "--url", "lab"], "--url must be an address"),
         (["links", "prices.toml", "-n", "2", "--db", "mysql://x/y"], "mysql is not supported"),
-        (["links", "prices.toml", "-n", "2", "--db", "prices.toml"], "is no SQLite database"),
+        (["links", "prices.toml", "-n", "2", "--db", "prices.toml"], "is not a SQLite database"),
         (["status", "prices.toml"], "no links yet; `negolab study links"),
         (["export", "prices.toml"], "no links yet"),
         (["export", "prices.toml", "--to", "excel"], "--to 'excel'"),

@@ -187,7 +187,7 @@ def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp
     assert re.search(r"'NEGOLAB_BASE_URL': 'http://127\.0\.0\.2:\d+/negolab/v1'", said)
     ran = sweep_command("run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7")
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert "cells cannot be served at 192.0.2.7: name an address of this machine" in ran.stderr
+    assert "cells cannot be served at 192.0.2.7: give an address of this machine" in ran.stderr
 
 
 def test_a_worker_that_does_not_reach_the_broker_is_named() -> None:

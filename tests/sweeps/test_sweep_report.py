@@ -133,7 +133,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
 def test_a_folder_without_records_has_no_report(tmp_path: Path) -> None:
     ran = sweep_command("report", str(tmp_path))
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert "has no records: name the folder of a run or sweep" in ran.stderr
+    assert "has no records: give the folder of a run or sweep" in ran.stderr
 
 
 @pytest.fixture(scope="module")

@@ -153,7 +153,7 @@ def test_a_killed_command_goes_on_in_two_processes_and_equals_an_undisturbed_one
     assert ran.returncode == 0 and "tit-for-tat" in ran.stdout, ran.stderr
     assert words(nl.read(tmp_path / "out")) == words(nl.read(tmp_path / "whole"))
     checked = negolab("check", str(tmp_path / "out"))
-    assert "900 records, all replay" in checked.stdout, checked.stderr
+    assert "900 records reproduce" in checked.stdout, checked.stderr
 
 
 MODELS = {
@@ -341,12 +341,12 @@ def test_planned_matches_that_are_not_there_are_counted(whole: Path, tmp_path: P
     shutil.rmtree(gone)
     total = len(nl.read(whole))
     ran = negolab("check", str(copy))
-    assert f"negolab: {missing} of {total} planned matches are not here\n" in ran.stderr
-    assert f"{missing} planned ones are not here" in Report(copy).body()[0]
-    assert "not here" not in negolab("check", str(whole)).stderr
+    assert f"negolab: {missing} of {total} planned matches are missing\n" in ran.stderr
+    assert f"{missing} planned matches are missing" in Report(copy).body()[0]
+    assert "missing" not in negolab("check", str(whole)).stderr
     file = next(copy.rglob("records.jsonl"))
     file.write_bytes(file.read_bytes() * 2)
-    assert f"{len(nl.read(file)) // 2} have the ID of another one" in Report(copy).body()[0]
+    assert f"{len(nl.read(file)) // 2} have the ID of another match" in Report(copy).body()[0]
 
 
 def test_the_manifest_of_a_pairing_that_is_damaged_or_gone_is_named(whole: Path, tmp_path: Path) -> None:

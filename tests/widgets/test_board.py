@@ -134,7 +134,7 @@ def test_a_fault_of_ours_is_logged_and_told_without_its_words(caplog: pytest.Log
 
 
 def test_a_folder_without_a_sweep_is_said(tmp_path: Path) -> None:
-    assert "not the folder of a sweep" in state(SweepBoard(tmp_path))
+    assert "not a sweep folder" in state(SweepBoard(tmp_path))
     manifest.write(tmp_path, {"notebook": "x", "plan": {"repeats": "x"}, "players": {}})
     assert "has no sweep plan" in state(SweepBoard(tmp_path))
 

@@ -572,7 +572,7 @@ def test_looking_at_a_link_does_nothing(door: Gate) -> None:
         answer = door.get("join/good-look", method=method)
         assert answer.status_code == 200 and "set-cookie" not in answer.headers
     shown = door.get("join/good-look").text
-    assert "A small study" in shown and "You are invited to a study" in shown
+    assert "A small study" in shown and "You are invited to take part in a study" in shown
     assert [name for name, _ in door.requests() if name not in own] == before
 
 

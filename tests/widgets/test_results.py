@@ -626,7 +626,7 @@ def test_a_sweep_without_finished_cells_says_so(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_holds_no_sweep_is_said(tmp_path: Path) -> None:
-    assert "not the folder of a sweep" in text(SweepResults(tmp_path))
+    assert "not a sweep folder" in text(SweepResults(tmp_path))
 
 
 def test_matches_with_neither_deal_nor_player_names_are_drawn(tmp_path: Path) -> None:
@@ -650,7 +650,10 @@ def test_the_command_refuses_a_folder_without_a_sweep_in_one_line(tmp_path: Path
         [sys.executable, "-m", "negolab", "sweep", "show", str(tmp_path)], capture_output=True, text=True, timeout=120
     )
     assert ran.returncode == 2 and ran.stdout == "" and len(ran.stderr.splitlines()) == 1
-    assert "is no folder that negolab sweep run or negolab tournament has written: name one" in ran.stderr
+    assert (
+        "was not written by negolab sweep run or negolab tournament: give a sweep's or tournament's folder"
+        in ran.stderr
+    )
 
 
 def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:

@@ -147,7 +147,7 @@ def test_a_study_under_another_name_is_not_served_to_dead_links(tmp_path: Path, 
         ),
         (
             {"db": "postgresql+psycopg://me:pw@lab.example/x"},
-            "negolab study links my/s.toml -n 20, with $NEGOLAB_DB as it is here",
+            "negolab study links my/s.toml -n 20, with the same $NEGOLAB_DB",
         ),
     ],
 )

@@ -89,7 +89,7 @@ def test_the_terminal_says_once_since_when_and_why_it_is_away_and_once_that_it_i
     assert capsys.readouterr().err.splitlines() == [
         "negolab: the thing ended at 1100 (killed by signal 9) and is started again",
         "negolab: the thing ends again and again since 1100 (killed by signal 9) and is started again",
-        "negolab: the thing is back: it was away since 1100",
+        "negolab: the thing is back: it was unavailable since 1100",
     ]
     assert BETWEEN_NOTICES >= 60
 

@@ -272,12 +272,12 @@ def test_free_talk_is_ended_by_its_own_button() -> None:
     seat = sit("A", Says("hi", "<no_agreement>"), preset="lewis-2017", talk_limit=8)
     game, speech = seat._match.game, controls(seat).speech
     assert visible(speech.end) and not visible(controls(sit()).speech.end)
-    assert table.clock(game, seat._match.seen("A")) == "Round 1 of 1, at most 8 messages until the talk ends"
+    assert table.clock(game, seat._match.seen("A")) == "Round 1 of 1, at most 8 more messages before the talk ends"
     set_value(speech.words, "hello")
     speech.end.click()
     assert "has not been sent" in speech.notice.value and parsed_actions(seat) == []
     speech.send.click()
-    assert table.clock(game, seat._match.seen("A")) == "Round 1 of 1, at most 6 messages until the talk ends"
+    assert table.clock(game, seat._match.seen("A")) == "Round 1 of 1, at most 6 more messages before the talk ends"
     speech.end.click()
     assert parsed_actions(seat) == [Message("hello"), EndTalk()]
     assert "ended the talk" in controls(seat).said.value

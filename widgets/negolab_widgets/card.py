@@ -75,7 +75,7 @@ class Card(Page):
 def render_card(game: AnyGame) -> Markup:
     """Render the card as it stands in a saved notebook."""
     figure = (
-        element("div", still(render_figure(example(game), {}), "An example deal"), cls="nl-explore")
+        element("div", still(render_figure(example(game), {}), "An example draw"), cls="nl-explore")
         if explored(game)
         else ""
     )

@@ -86,7 +86,7 @@ def read_run(path: Path) -> RunMatches:
         folders = manifest.game_folders(path, fields).values() if is_tournament(fields) else [path]
         frame = to_frame(unify(map(read_matches, folders)))
         if frame.empty:
-            raise ValueError(f"{path} has no records: name the folder of a run or sweep")
+            raise ValueError(f"{path} has no records: give the folder of a run or sweep")
         return RunMatches(SweepFrame(frame.assign(cell=frame["deal"])), fields, {}, {}, "", pd.DataFrame())
     reading, now = SweepReader(path), sweeps.read_sweep_status(path)
     for cell in reading.unread_cells():
@@ -227,11 +227,11 @@ class Report:
         if not len(frame):
             return f"No match is finished yet ({self.run.states})."
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
-        said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} draws of chance"]
+        said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} random draws"]
         missing = manifest.planned_matches(self.path) - len(frame)
-        said += [f"{missing:,} planned ones are not here"] * (missing > 0)
+        said += [f"{missing:,} planned matches are missing"] * (missing > 0)
         twice = int(frame.duplicated(["cell", "match"]).sum())
-        said += [f"{twice:,} have the ID of another one: negolab check names them"] * bool(twice)
+        said += [f"{twice:,} have the ID of another match: negolab check names them"] * bool(twice)
         said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
         said += [f"{copies:,} copies, which add no information (same draw, deterministic players)"] * bool(copies)
         said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)

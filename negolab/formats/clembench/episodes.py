@@ -116,7 +116,7 @@ def _language(agree_tag: str) -> str:
     for name in languages():
         if language(name).tags.agree == word:
             return name
-    raise ValueError(f"unknown tag word {word!r} for agreeing: there is no language with it")
+    raise ValueError(f"unknown tag word {word!r} for agreeing: no language uses it")
 
 
 # Episodes.

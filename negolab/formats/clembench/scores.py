@@ -187,5 +187,5 @@ def _said(value: Any) -> str:
 def describe_pair(pair: ScorePair) -> str:
     """Say in words how a stored score and the derived one differ."""
     if pair.name == END:
-        return f"the file says {pair.theirs}, the rules {pair.ours or 'that it goes on'}"
+        return f"the file says {pair.theirs}, the rules {pair.ours or 'that the match continues'}"
     return f"{pair.name} is {_said(pair.theirs)} in the file, {pair.ours} by the rules"

@@ -33,7 +33,7 @@ PRESETS: dict[str, dict[str, Any]] = {
 PRESET_NOTES = {
     "casino": "Three units each of food, water and firewood; what a unit is worth to you is 5, 4 or 3, drawn for each "
     "seat. The task of the CaSiNo dialogues (Chawla et al. 2021).",
-    "random": "Five issues of four options; the points are drawn at the deal.",
+    "random": "Five issues of four options; the points are drawn at random.",
     "flat-share": "Goods: two flatmates divide shelves, racks, quiet evenings and hours with the piano.",
     "hiring": "A candidate and a recruiter agree on eight issues, from base pay to the first project.",
     "old-press": "A printer and a museum talk about an old press: its price, the transport and a sign.",

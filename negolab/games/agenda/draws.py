@@ -25,7 +25,7 @@ def draw_points(game: Parameters, rng: random.Random) -> Points:
         given = [issue.points(seat) for issue in game.issues]
         rows = [row for row in given if row is not None]
         if len(rows) < len(given):
-            raise ValueError(f"the points of {seat} are not known here, so there is no deal to draw")
+            raise ValueError(f"the points of {seat} are not known in this view, so nothing can be drawn")
         points[seat] = _permuted(game.issues, rows, rng) if seat in game.draw.permute else rows
     return points
 
@@ -72,7 +72,7 @@ def _private(game: Parameters, seat: Seat, tables: Mapping[Seat, PointsTable]) -
     reservation = game.reservation.A if seat == "A" else game.reservation.B
     brief = game.brief.A if seat == "A" else game.brief.B
     if reservation is None or brief is None:
-        raise ValueError(f"the reservation value and brief of {seat} are hidden here")
+        raise ValueError(f"the reservation value and brief of {seat} are hidden in this view")
     theirs = tables[other(seat)]
     return Private(
         tables[seat],

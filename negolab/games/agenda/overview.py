@@ -33,9 +33,9 @@ def _head(game: Agenda) -> Iterator[str]:
     opener = "a drawn seat" if game.opens == "drawn" else game.opens
     yield f"{game.title}: {game.roles.A} (A) and {game.roles.B} (B), {game.turns} messages, {opener} opens"
     if isinstance(game.issues, int):
-        yield f"points are drawn from {game.low} to {game.high} at each deal; this is the deal of seed 0"
+        yield f"points are drawn from {game.low} to {game.high} in each match; these are drawn with seed 0"
     elif game.draw.permute:
-        yield f"values of goods are shuffled for {' and '.join(game.draw.permute)}; this is the deal of seed 0"
+        yield f"values of goods are shuffled for {' and '.join(game.draw.permute)}; these are drawn with seed 0"
 
 
 def _points(game: Agenda, state: Position) -> Iterator[str]:

@@ -104,7 +104,7 @@ def points_table(issues: Sequence[Issue], rows: Sequence[Row | int | None], seat
 
 def _points_row(issue: Issue, row: Row | int | None, seat: Seat) -> Row:
     if row is None:
-        raise ValueError(f"the points of {seat} in issue {issue.name!r} are not known here")
+        raise ValueError(f"the points of {seat} in issue {issue.name!r} are not known in this view")
     if isinstance(row, tuple):
         return row
     units = range(issue.size)

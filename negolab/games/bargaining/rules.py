@@ -313,7 +313,7 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
         if isinstance(self.default_opening, int):
             return self.default_opening
         if public.value is None or public.cost is None:
-            raise ValueError("the fair price is not public, so default_opening must be cents")
+            raise ValueError("the fair price is not public, so default_opening must be an amount in cents")
         return fair_price(public.value, public.cost)
 
     # Information.

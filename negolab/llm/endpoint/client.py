@@ -94,7 +94,9 @@ class Client:
                 follow_redirects=False,
             )
         except (ValueError, httpx2.InvalidURL):
-            raise RunFailed(f"{url}: the environment names no proxy of HTTP for it: set another, or NO_PROXY") from None
+            raise RunFailed(
+                f"{url}: the environment names no HTTP proxy for it: set an HTTP proxy, or NO_PROXY"
+            ) from None
         self._openai = openai.AsyncOpenAI(
             api_key=key.reveal(),
             base_url=url,

@@ -87,7 +87,7 @@ class CallPolicy:
         if self.budget.usd is not None and self.price(model) is None:
             raise ValueError(
                 f"a budget in money needs the price of {model}, which is unknown: add it in US dollars per million "
-                f"tokens of input and output, such as --price {model}=0.15,0.60 (0,0 for a model of your own; in a "
+                f"tokens of input and output, such as --price {model}=0.15,0.60 (0,0 for your own model; in a "
                 f'plan under [models]: prices = {{"{model}" = "0.15,0.60"}}), or set a budget in tokens'
             )
 

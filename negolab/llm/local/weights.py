@@ -42,11 +42,13 @@ def find_weights(path: Path | None = None, env: Mapping[str, str] = os.environ) 
         path = Path(env[GGUF_VARIABLE])
     if path is None:
         if not default_weights().is_file():
-            raise ValueError(f"no model is here yet: negolab model fetch, or name a GGUF file in {GGUF_VARIABLE}")
+            raise ValueError(
+                f"no model has been downloaded yet: run negolab model fetch, or set a GGUF file in {GGUF_VARIABLE}"
+            )
         return default_weights()
     path = path.expanduser()
     if not path.is_file():
-        raise ValueError(f"no model file at {path}: name a GGUF file with --gguf or in {GGUF_VARIABLE}")
+        raise ValueError(f"no model file at {path}: give a GGUF file with --gguf or in {GGUF_VARIABLE}")
     with path.open("rb") as opened:
         if opened.read(4) != b"GGUF":
             raise ValueError(f"{path} is not a GGUF file")

@@ -39,7 +39,7 @@ _LOCK = 0x6E65676F6C6162
 
 Kept = TypeVar("Kept")
 
-_TAKEN = "{}: another negolab host is at work on it; end that one first"
+_TAKEN = "{}: another negolab host is using it; stop that host first"
 
 
 class DatabaseInUse(ValueError):
@@ -107,8 +107,8 @@ class BaseDatabase:
             if isinstance(error, ValueError):
                 raise
             raise ValueError(
-                f"{self}: cannot be used: {describe_error(error)}; make room if its disk is full, or take another with "
-                "--db"
+                f"{self}: cannot be used: {describe_error(error)}; make room if its disk is full, or choose "
+                "another database with --db"
             ) from None
 
     @override
@@ -124,10 +124,10 @@ class BaseDatabase:
         alone(c)
         there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
         if there and not ours(c):
-            raise ValueError(f"{self}: has tables of something else ({min(there)}); choose another with --db")
+            raise ValueError(f"{self}: has tables of another program ({min(there)}); choose another database with --db")
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
-            raise ValueError(f"{self}: is not the database that this host began with; put that one back")
+            raise ValueError(f"{self}: is not the database that this host started with; restore that database")
         metadata.create_all(c)
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, **kept}
         if about["schema"] != str(SCHEMA):
@@ -206,7 +206,7 @@ class BaseDatabase:
             ValueError: SQLite's file has so little room that it may not take the next one.
         """
         if self._opened is not None and shutil.disk_usage(self._opened[0].parent).free < 1 << 20:
-            raise ValueError(f"{self}: its disk is full: make a megabyte of room there")
+            raise ValueError(f"{self}: its disk is full: free at least a megabyte on it")
         with self._write() as c:
             c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
 

@@ -65,7 +65,9 @@ def connect(url: sa.URL, create: bool = True) -> sa.Engine:
             raise ValueError(f"--db: {error}; install negolab[postgres]") from None
         except sa.exc.OperationalError as error:
             why = str(error.orig).splitlines()[0] if error.orig else "no answer"
-            raise ValueError(f"{url.render_as_string(hide_password=True)}: no database there: {why}") from None
+            raise ValueError(
+                f"{url.render_as_string(hide_password=True)}: no database at this address: {why}"
+            ) from None
     _private(Path(str(url.database)), create)
     # `secure_delete` overwrites deleted data: those who withdraw are promised that their text is gone.
     return sqlite.create_engine(url, PATIENCE, ("foreign_keys=ON", "secure_delete=ON"))
@@ -90,7 +92,7 @@ def _private(file: Path, create: bool) -> None:
     except OSError as error:
         raise ValueError(f"{file}: cannot be a database: {error.strerror}") from None
     if not is_ours:
-        raise ValueError(f"{file}: is no SQLite database; choose another file with --db")
+        raise ValueError(f"{file}: is not a SQLite database; choose another file with --db")
 
 
 def forget(engine: sa.Engine) -> bool:

@@ -120,7 +120,7 @@ class Payments(BaseDatabase):
         with self._write() as c:
             alone(c)  # also a run that lost the lock, or of an older version, writes no second bonus for somebody
             if not self.bonuses(study).keys().isdisjoint(amounts):
-                raise ValueError("another run has written one of these bonuses at this moment: run it again")
+                raise ValueError("another run has just written one of these bonuses: run the command again")
             self.keep(BONUS_FILE, file, "researcher", study=study)
             for id, amount in amounts.items():
                 self.keep(BONUS, Bonus(amount, file.sha256), "researcher", study=study, participant=id)

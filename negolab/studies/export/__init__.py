@@ -70,7 +70,9 @@ def _check(folder: Path, study: str) -> None:
     ours = _FILES | {f"{table}.{ending}" for table in _TABLE_NAMES for ending in ("csv", "parquet")}
     foreign = sorted(path.name for path in folder.iterdir() if path.name not in ours)
     if foreign:
-        raise ValueError(f"{folder} has {foreign[0]!r}, which is not part of an export: choose another with --out")
+        raise ValueError(
+            f"{folder} has {foreign[0]!r}, which is not part of an export: choose another folder with --out"
+        )
     if any(folder.iterdir()) and _study(folder) != study:
         raise ValueError(f"{folder} is not an export of the study {study!r}: choose another folder with --out")
 

@@ -242,9 +242,9 @@ KEYS = [
         )
         for seat in SEATS
     ),
-    Column("began", "time", "when the match was dealt", "UTC"),
+    Column("began", "time", "when the match started", "UTC"),
     Column("ended", "time", "when it ended; empty: it is running", "UTC"),
-    Column("seconds", "number", "from the deal to the end", "s"),
+    Column("seconds", "number", "from the start to the end", "s"),
     Column("events", "integer", "number of its events"),
     Column("disclosure", "text", "what participants were told about the other side; empty: nothing"),
     Column("fallback", "text", "the player that took over from a model that failed; end: the match was stopped"),

@@ -172,7 +172,7 @@ def _wrong_endings(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
         elif ending == "error":
             yield f"the study ended with an error for bot {bot.number} at {at}"
         elif ending == "quiz" and bot.script.kind != "fails":
-            yield f"bot {bot.number} gave the right answers of the quiz and was sent away"
+            yield f"bot {bot.number} gave the right answers to the quiz and was turned away"
     for at, bots in late.items():
         took = median(bot.visits[-1].seconds for bot in bots)
         yield (

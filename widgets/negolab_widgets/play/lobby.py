@@ -93,7 +93,7 @@ class Lobby(Page):
         self._game = Cards(description="Game", options=_cards(names), value=names[0])
         lists = ("Preset", "Opponent", "Your seat")
         self._preset, self._opponent, self._seat = (Choice(description=each) for each in lists)
-        self._seed = w.Text(description="Seed of the deal", placeholder="random if empty")
+        self._seed = w.Text(description="Seed of the draw", placeholder="random if empty")
         self._seed_fault = w.HTML()
         self._start_button = self._guard.button("Start the match", self._start_match, cls="nl-primary")
         self._leave_button = AskFirst(LEAVE_MATCH, LEAVE_QUESTION, "Leave", "Stay", lambda: self._guard(self._leave))

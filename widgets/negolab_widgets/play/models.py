@@ -21,7 +21,7 @@ MODEL_CHOICE = "a language model"
 MODEL_DESCRIPTION = (
     "Behind an OpenAI-compatible endpoint. It is told only what its seat may know, and may answer slowly."
 )
-NO_ENDPOINT = "No endpoint is known here: start with negolab serve --base-url URL."
+NO_ENDPOINT = "No endpoint is known: start negolab serve with --base-url URL."
 OUTPUT_MODES = (("its own words", "free"), ("a form of what is legal now", "schema"))
 
 

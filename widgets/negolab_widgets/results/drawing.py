@@ -94,7 +94,7 @@ def draw_choice(
         return _draw_group(group.rows(rows), outcome, width)
     data = values(rows, outcome, choice.by)
     if data.empty:
-        return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
+        return _without_figure(f"None of these {len(rows):,} matches has a value for this outcome: {outcome.words}.")
     if outcome.yes_no and choice.view in (BOXES, VIOLINS):
         return _without_figure(f"A yes-or-no outcome ({outcome.words}) has no distribution: choose {LINES}.")
     data, cut = _limit_values(data, choice)
@@ -110,7 +110,7 @@ def _draw_group(rows: pd.DataFrame, outcome: Quantity, width: int) -> Drawing:
     """Draw the matches of one group one by one."""
     data = values(rows, outcome, [])
     if data.empty:
-        return _without_figure(f"None of these {len(rows):,} matches has a value here: {outcome.words}.")
+        return _without_figure(f"None of these {len(rows):,} matches has a value for this outcome: {outcome.words}.")
     things, known = outcome.things, len(data)
     data = drop_copies(data)
     count = _count_text(len(rows), known, things) + _copies_text(known - len(data))
@@ -155,11 +155,11 @@ def _caption(
     copies = _copies_text(len(data) - len(drop_copies(data)))
     how = "Clopper and Pearson's" if choice.outcome.yes_no else "Student's t"
     draws = data["draw"].nunique()
-    interval = f" Intervals: 95%, {how}; clustered by draw of chance ({draws:,} draws)."
+    interval = f" Intervals: 95%, {how}; clustered by random draw ({draws:,} draws)."
     if (found["draws"] == 0).all():
         interval = " Nothing is random in the game or its players: the means are exact."
     elif found["low"].isna().all():
-        interval = " No intervals: each group has one draw of chance, or the same value on all."
+        interval = " No intervals: each group has one random draw, or the same value on all."
     press = " Press a mark, or its row in the table, to see its matches."
     text = f"{count}{copies}{interval}{press}"
     return join(element("p", words) for words in (text, _fallback_text(data, things), left_out, *cut) if words)

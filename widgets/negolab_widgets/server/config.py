@@ -134,7 +134,7 @@ def kernel_user(name: str) -> KernelUser:
     except KeyError:
         raise ValueError(f"--kernel-user {name}: there is no such user") from None
     if entry.pw_uid == 0:
-        raise ValueError(f"--kernel-user {name} is root itself: name a user that owns nothing")
+        raise ValueError(f"--kernel-user {name} is root itself: choose a user that owns nothing")
     user = KernelUser(name, entry.pw_uid, entry.pw_gid)
     _check(user)
     return user
@@ -157,4 +157,4 @@ def _check(user: KernelUser) -> None:
         fault = str(error)
     if fault:
         what = f"{sys.executable} with negolab"
-        raise ValueError(f"--kernel-user {user.name} cannot run {what} ({fault}): let it read both")
+        raise ValueError(f"--kernel-user {user.name} cannot run {what} ({fault}): give this user read access to both")

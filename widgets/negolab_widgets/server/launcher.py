@@ -75,7 +75,7 @@ class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
         may_print = self.db is not None and _without_password(self.database) == self.database
         options += ["--db", self.database] if may_print else []
         command = shlex.join(["negolab", "study", "links", str(self.study), "-n", "20", *options])
-        return command if may_print or self.db is None else f"{command}, with $NEGOLAB_DB as it is here"
+        return command if may_print or self.db is None else f"{command}, with the same $NEGOLAB_DB"
 
 
 Options = LaunchOptions | PageOptions | LabOptions
@@ -196,9 +196,9 @@ def _check_options(options: LaunchOptions) -> tuple[Address, config.KernelUser |
         for field in _FOR_STUDIES:
             if getattr(options, field) != getattr(defaults, field):
                 name = "--" + field.replace("_", "-")
-                raise ValueError(f"{name} is for a study: name its file, negolab serve STUDY.toml {name} ...")
+                raise ValueError(f"{name} is for a study: give its file, negolab serve STUDY.toml {name} ...")
     elif not options.study.is_file():
-        raise ValueError(f"there is no study {options.study}: write one with negolab new study")
+        raise ValueError(f"there is no study {options.study}: create a study with negolab new study")
     elif options.port == options.desk_port:
         raise ValueError(f"--port and --desk-port are both {options.port}: choose two")
     _check_tables(options)
@@ -359,7 +359,7 @@ def _reachable_ip(host: str) -> str:
 
 
 def _announce(url: str, where: str, browser: bool) -> None:
-    print_line(f"negolab is at {url}   ({where}; Ctrl-C ends it)")
+    print_line(f"negolab is at {url}   ({where}; Ctrl-C stops the server)")
     if browser:
         webbrowser.open(url)
 

@@ -92,7 +92,7 @@ class Child:
             self.process = None
             self._on_end(_exit_text(code))
         elif self.away and now - self._started >= STEADY:
-            print_warning(f"{self.name} is back: it was away since {self._since}")
+            print_warning(f"{self.name} is back: it was unavailable since {self._since}")
             self.away = self._told = ""
             self._deaths = 0
             self._lines.clear()
@@ -230,9 +230,9 @@ def check_server(child: Child, ip: str, port: int, address: Address, tls: bool =
         "a page without a Content-Security-Policy": "default-src" in policy,
         "a file beside the page": answer("voila/files/probe.png")[0] in (403, 404),
         "another notebook": answer("voila/render/play.ipynb")[0] in (403, 404),
-        "a request for another host": answer("", FOREIGN_HOST)[0] == 403,
-        "a kernel to a stranger": answer("api/kernels/00000000-0000-0000-0000-000000000000/channels")[0] == 403,
+        "a page at another host name": answer("", FOREIGN_HOST)[0] == 403,
+        "a kernel to strangers": answer("api/kernels/00000000-0000-0000-0000-000000000000/channels")[0] == 403,
     }
     for what, refused in faults.items():
         if not refused:
-            raise RuntimeError(f"{child.name} would give {what}; not serving")
+            raise RuntimeError(f"{child.name} would expose {what}, so it was stopped")

@@ -101,7 +101,11 @@ def render_people(seen: MonitorState) -> Markup:
     summary += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
     head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors", "Action")
     rows = [_person_row(person, seen) for person in shown]
-    empty = "Nobody has opened a link yet." if seen.people else "Nobody is invited yet: `negolab study links` does it."
+    empty = (
+        "Nobody has opened a link yet."
+        if seen.people
+        else "Nobody is invited yet: invite people with `negolab study links`."
+    )
     body = table(head, rows, "Participants", cls="nl-watched nl-people nl-long") if rows else element("p", empty)
     words = element("p", " ".join(summary)) if seen.people else ""
     return panel("Participants", words, body, _render_unopened(seen))
@@ -210,7 +214,7 @@ def render_errors(seen: MonitorState) -> Markup:
     if not seen.errors:
         return panel("Errors", element("p", "None."))
     items = [element("li", error, dir="auto") for error in reversed(seen.errors)]
-    summary = f"{max(total, len(items))} in all, the latest {len(items)} here, newest first."
+    summary = f"{max(total, len(items))} in all, the latest {len(items)} shown, newest first."
     return panel("Errors", element("p", summary), element("ul", *items, cls="nl-errors"))
 
 
@@ -232,7 +236,7 @@ REFUSALS = {
     "403": "not open to them",
     "404": "no such page",
     "429": "too many requests",
-    "503": "host or database away",
+    "503": "host or database unavailable",
     "traffic": "a page sent too much",
     "slow page": "a page read too slowly",
     "computing": "a page had its kernel compute too much",
