@@ -127,7 +127,7 @@ def test_a_rate_is_corrected_for_the_errors_of_a_coder_and_its_interval_covers()
     coded = [1] * 8 + [0] * 2 + [1] * 4 + [0] * 36 + [1] * 14 + [0] * 36
     by_hand = rows(corrected_rates(ONE, readings(gold, coded), "a"))
     assert by_hand.corrected == pytest.approx((0.26 + 0.9 - 1) / (0.8 + 0.9 - 1))
-    with pytest.raises(ValueError, match="no coder is called 'eve': there are a, b"):
+    with pytest.raises(ValueError, match="no coder is called 'eve': the coders are a, b"):
         corrected_rates(ONE, readings(gold, coded), "eve")
 
 
