@@ -158,10 +158,10 @@ def choose_game_card(hand: Input, game: str) -> None:
 
 def fill_seed(hand: Input, seed: str) -> None:
     """Fill in the seed of the deal, which is folded at first."""
-    if not hand.page.get_by_label("Seed of the deal").is_visible():
+    if not hand.page.get_by_label("Seed of the draw").is_visible():
         hand.press(hand.page.get_by_role("button", name="More: seat and seed"))
-        hand.page.get_by_label("Seed of the deal").wait_for()
-    hand.fill(hand.page.get_by_label("Seed of the deal"), seed)
+        hand.page.get_by_label("Seed of the draw").wait_for()
+    hand.fill(hand.page.get_by_label("Seed of the draw"), seed)
 
 
 def play_to_end(hand: Input, table: Any, game: str, each: Callable[[int], None] = lambda move: None) -> int:
