@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -170,7 +171,7 @@ def test_a_line_break_in_an_id_is_shown_as_text(tmp_path: Path) -> None:
     assert r"record one\ntwo: " in negolab("check", str(mixed)).stdout
 
 
-@pytest.mark.parametrize("command", ["check", "replay", "export"])
+@pytest.mark.parametrize("command", ["check", "replay", "export", "report"])
 def test_a_payoff_beyond_floats_and_deep_json_are_refused_with_their_file(command: str, tmp_path: Path) -> None:
     big = damaged(tmp_path / "big", lambda data: data["events"][-1]["payoffs"].update(A=10**400))
     deep = damaged(tmp_path / "deep", lambda data: data["header"].update(notes={"x": "@deep"}))
@@ -192,6 +193,19 @@ def test_deep_json_is_refused_with_its_file(name: str, sweep: Path, tmp_path: Pa
         ran = negolab("check", str(sweep))
     assert ran.returncode == 2 and ran.stderr.count("\n") == 1 and str(file) in ran.stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_a_pipe_is_no_file_of_answers_and_is_not_waited_for(tmp_path: Path) -> None:
+    nl.run("bargaining", "linear", "boulware", n=1, out=tmp_path)
+    os.mkfifo(tmp_path / "answers.db")
+    ran = negolab("calls", str(tmp_path))
+    assert ran.returncode == 2 and "no answers are kept" in ran.stderr and ran.stderr.count("\n") == 1
+
+
+def test_a_transcript_of_moves_out_of_turn_names_the_record(tmp_path: Path) -> None:
+    folder = damaged(tmp_path / "run", lambda data: data["events"].insert(1, data["events"].pop(4)))
+    ran = negolab("export", str(folder), "--to", "md", "--out", str(tmp_path / "out"))
+    assert ran.returncode == 2 and "negolab: record " in ran.stderr and ", event 1: cannot be replayed" in ran.stderr
 
 
 def keep(folder: Path, played: list[Record]) -> None:

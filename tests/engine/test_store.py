@@ -82,6 +82,16 @@ def test_a_header_that_nothing_can_work_with_is_named_with_its_place(
         read(file)
 
 
+def test_a_time_that_no_calendar_has_and_a_line_set_aside_that_is_no_record_are_named(tmp_path: Path) -> None:
+    record = json.loads(LINES[0])
+    next(event for event in record["events"] if "reply" in event)["reply"]["answered_at"] = 1e300
+    with pytest.raises(ValueError, match=r"not a record: Expected `float` <= 9000000000.0 - at `\$.events"):
+        parse_record(json.dumps(record))
+    (tmp_path / "retried.ndjson").write_bytes(b"x\n")
+    with Store(tmp_path) as store, pytest.raises(ValueError, match=r"retried.ndjson, line 1: not a record"):
+        store.redraw_counts()
+
+
 def test_a_record_is_found_by_its_id_however_a_file_escapes_it(tmp_path: Path) -> None:
     record = json.loads(LINES[0])
     record["header"]["id"] = 'é"1'
