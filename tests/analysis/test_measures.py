@@ -156,6 +156,7 @@ def test_no_deal_has_no_price_to_compare() -> None:
     assert (found["price"], found["price_less_spe"], found["price_less_nash"]) == (None, None, None)
     assert (found["turns_to_deal"], found["efficiency"], found["surplus_share_a"]) == (None, 0, None)
     assert found["frontier_distance"] == pytest.approx(2500 / 2**0.5)
+    assert measures.efficiency(record, -1, 2500) == 0, "as where waiting took from what both have without a deal"
 
 
 def test_outside_options_move_the_nash_price_and_leave_no_equilibrium_path() -> None:

