@@ -5,22 +5,20 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import sys
 import time
-from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from negolab.studies.database import Database
 from negolab.studies.export import export
-from negolab.studies.study_file import read_study
-from negolab.studies.trial.browsers import invite_links, open_browser
-from tests.conftest import SLOW, free_port, needs, running
+from negolab.studies.trial.browsers import BrowserVisit, invite_links, open_browser
+from tests.conftest import SLOW, needs
+from tests.studies.test_steps import GRID, QUIZ, steps
 from tests.support import recompute_payments
 from tests.support.bots import Reader
-from tests.support.crowd import KEYS, BrowserParticipant
 from tests.support.endpoints import Server, running_endpoint
+from tests.support.study_server import serving_study
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser]
 
@@ -30,8 +28,8 @@ PATIENCE = 900
 OUTAGE = (10, 40.0)
 """Calls after which the endpoint goes away, and for how many seconds."""
 ANSWERS = {
-    "What are you paid for?": "for what I hold",
-    "How many turns": "2",
+    "What are you paid?": "what I own",
+    "How many turns": "10",
     "How far do you agree?": {"fair": "yes", "again": "partly"},
 }
 
@@ -51,6 +49,8 @@ wait = 30
 then = "fair-split"
 [models]
 patience = 120
+[codes]
+complete = "DONE"
 [[treatments]]
 name = "plain"
 preset = "tolerant"
@@ -59,49 +59,11 @@ params = { max_turns = 2 }
 name = "long"
 preset = "tolerant"
 params = { max_turns = 4 }
-[[steps]]
-kind = "consent"
-[[steps]]
-kind = "instructions"
-[[steps]]
-kind = "quiz"
-[[steps.questions]]
-name = "paid"
-label = "What are you paid for?"
-kind = "choice"
-choices = ["for words", "for what I hold"]
-answer = "for what I hold"
-[[steps.questions]]
-name = "turns"
-label = "How many turns are there at least?"
-kind = "number"
-answer = "2"
-[[steps]]
-kind = "practice"
-opponent = "chat"
-preset = "tolerant"
-params = { max_turns = 2 }
-[[steps]]
-kind = "match"
-matches = 2
-[[steps]]
-kind = "match"
-opponent = "llm:fake"
-disclosure = "A computer program sits across."
-[[steps]]
-kind = "questions"
-[[steps.questions]]
-name = "felt"
-label = "How far do you agree?"
-kind = "grid"
-required = true
-rows = { fair = "It was fair.", again = "Again, please." }
-choices = ["no", "partly", "yes"]
-[[steps]]
-kind = "results"
-[codes]
-complete = "DONE"
-"""
+""" + steps(
+    *("consent", "instructions", QUIZ, 'practice\nopponent = "chat"\npreset = "tolerant"\nparams = { max_turns = 2 }'),
+    *("match\nmatches = 2", 'match\nopponent = "llm:fake"\ndisclosure = "A computer program sits across."'),
+    *(GRID, "results"),
+)
 
 
 async def visit(link: str, rng: random.Random) -> str:
@@ -118,43 +80,7 @@ async def visit(link: str, rng: random.Random) -> str:
     return code
 
 
-class BrowserReader(BrowserParticipant):
-    """A person in a browser who also answers questions."""
-
-    async def go(self) -> str:
-        """Go from the link to the code, pressing what leads on."""
-        await self.come()
-        end = time.monotonic() + PATIENCE
-        while time.monotonic() < end:
-            if await self.page.locator(".nl-code").count():
-                return str(await self.page.locator(".nl-code").inner_text())
-            with suppress(Exception):  # the page may be drawn anew under the hand
-                await self._act()
-            await asyncio.sleep(0.5)
-        return "no code: " + (await self.page.locator("body").inner_text())[:3000]
-
-    async def _act(self) -> None:
-        if await self._button("Check my answers").count():
-            await self.page.get_by_label("for what I hold").check(timeout=3000)
-            await self.page.get_by_label("How many turns").fill("2", timeout=3000)
-            await self._button("Check my answers").click(timeout=3000)
-        elif await self._button("Send answers").count():
-            for statement in ("It was fair.", "Again, please."):
-                row = self.page.locator(".nl-likert-row").filter(has_text=statement)
-                await row.get_by_label("partly").check(timeout=3000)
-            await self._button("Send answers").click(timeout=3000)
-        else:
-            for name in ("I agree and take part", "Start", "Continue"):
-                if await self._button(name).count():
-                    await self._button(name).click(timeout=3000)
-                    return
-            if await self.page.locator(KEYS).count():
-                await self.page.locator(KEYS).click(timeout=3000)
-            if await self._button("Send reply").count():
-                await self._say(f"word-{self.rng.getrandbits(32):08x}")
-
-
-async def visit_all(ways: list[str], endpoint: Server) -> list[str]:
+async def visit_all(ways: list[str], screens: list[BrowserVisit], endpoint: Server) -> list[str]:
     async def outage() -> None:
         while endpoint.counts()["requests"] < OUTAGE[0]:
             await asyncio.sleep(1)
@@ -164,25 +90,23 @@ async def visit_all(ways: list[str], endpoint: Server) -> list[str]:
 
     async with open_browser(needs("chromium", "chromium")) as chrome:
         away = asyncio.ensure_future(outage())
-        bots = [visit(link, random.Random(i)) for i, link in enumerate(ways[BROWSERS:])]
-        people = [BrowserReader(chrome, link, random.Random(link)) for link in ways[:BROWSERS]]
-        codes = await asyncio.wait_for(asyncio.gather(*(person.go() for person in people), *bots), PATIENCE + 100)
+        bots = asyncio.gather(*(visit(link, random.Random(i)) for i, link in enumerate(ways)))
+        people = [screen.take_part(chrome, PATIENCE) for screen in screens]
+        await asyncio.wait_for(asyncio.gather(bots, *people), PATIENCE + 100)
         await away
-    return codes
+    return [*bots.result(), *(screen.code or f"no code: {screen.faults}" for screen in screens)]
 
 
 def test_many_people_pass_a_paid_study_whose_model_fails_and_is_away(tmp_path: Path) -> None:
     needs("chromium", "chromium")
-    file, db, port = tmp_path / "paid.toml", tmp_path / "paid.db", free_port()
-    file.write_text(STUDY, "utf-8")
     with running_endpoint(latency=0.2, answer="Hello.", faults={"drop": 0.03, "503": 0.02}) as endpoint:
-        command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
-        command += [f"--out={tmp_path / 'out'}", f"--db={db}", "--no-browser", "--pool=6"]
-        command += [f"--max-kernels={PEOPLE + BROWSERS}", f"--base-url={endpoint.url}"]
-        with running(command, "negolab is at", env={**os.environ, "OPENAI_API_KEY": "sk-test"}):
-            study, database = read_study(file), Database(db)
-            ways = list(invite_links(database, study, PEOPLE + BROWSERS, f"http://127.0.0.1:{port}/").values())
-            codes = asyncio.run(visit_all(ways, endpoint))
+        options = ("--pool=6", f"--max-kernels={PEOPLE + BROWSERS}", f"--base-url={endpoint.url}")
+        env = {**os.environ, "OPENAI_API_KEY": "sk-test"}
+        with serving_study(tmp_path, STUDY, *options, env=env) as server:
+            study, database = server.study, Database(tmp_path / "people.db")
+            ways = list(invite_links(database, study, PEOPLE + BROWSERS, server.base).items())
+            screens = [BrowserVisit(i, study, database, *way) for i, way in enumerate(ways[:BROWSERS], 1)]
+            codes = asyncio.run(visit_all([link for _, link in ways[BROWSERS:]], screens, endpoint))
         assert codes == ["DONE"] * (PEOPLE + BROWSERS)
         assert endpoint.counts()["faults"].get("503", 0) > 0
     export(database, study, tmp_path / "tables", "csv")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
 from collections.abc import Callable
@@ -17,12 +18,42 @@ from negolab.studies.page_state import Instructions, PagePresence, Playing, Resu
 from tests.studies.test_links import DAY, ID, SECRET
 from tests.studies.test_steps import steps
 from tests.support.host_process import TIMEOUT, HostProcess, running_host, solo_treatment, study_toml
-from tests.support.set_clock import SetClock, set_clock
-
-__all__ = ["set_clock"]
 
 HOUR = 3600.0
 ALONE = solo_treatment("greedy-honest")
+
+
+PATCH = """
+import time
+from pathlib import Path
+
+def set_time(real=time.time, file=Path(__file__).with_name("ahead")):
+    return real() + float(file.read_text())
+
+time.time = set_time
+"""
+
+
+class SetClock:
+    """The clock of processes that are started from now on; before it is set, it is right."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._file = folder / "ahead"
+        (folder / "sitecustomize.py").write_text(PATCH)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])))
+        self.set(0)
+
+    def set(self, ahead: float) -> None:
+        """Set the clock so many seconds ahead of the right time."""
+        draft = self._file.with_suffix(".tmp")
+        draft.write_text(str(ahead))
+        draft.replace(self._file)
+
+
+@pytest.fixture
+def set_clock(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    """A clock that can be set."""
+    return SetClock(tmp_path_factory.mktemp("clock"), monkeypatch)
 
 
 def test_time_goes_on_where_the_clock_is_set_back_and_follows_it_forward(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -116,14 +116,18 @@ class Bot:
 
     async def connect(self) -> None:
         """Open the kernel's websocket and request the state of all widgets, as the front end does."""
-        url = f"ws{self.base[4:]}api/kernels/{self.kernel}/channels?session_id={uuid.uuid4()}"
-        headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar)}
-        options: Any = {"origin": self.origin, "subprotocols": [V1], "max_size": None}
-        self._socket = await websockets.connect(url, additional_headers=headers, **options)
+        self._socket = await self.opened()
         self._reader = asyncio.ensure_future(self._read())
         comm = uuid.uuid4().hex
         await self.send("comm_open", {"comm_id": comm, "target_name": "jupyter.widget.control", "data": {}})
         await self.send("comm_msg", {"comm_id": comm, "data": {"method": "request_states"}})
+
+    async def opened(self, protocol: str | None = V1, **options: Any) -> Any:
+        """Open a websocket to the kernel; `options` are those of `websockets.connect`."""
+        url = f"ws{self.base[4:]}api/kernels/{self.kernel}/channels?session_id={uuid.uuid4()}"
+        headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar)}
+        options |= {"origin": self.origin, "subprotocols": protocol and [protocol], "max_size": None}
+        return await websockets.connect(url, additional_headers=headers, **options)
 
     async def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **header: Any) -> None:
         await self._socket.send(framed(message(kind, content, **header), channel))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -41,7 +41,7 @@ _RECORD_WARNINGS = """() => {
 class StudyServer:
     """A served study: `base` is the participants' address, `desk` the researcher's monitor."""
 
-    def __init__(self, file: Path, database: Path, base: str, desk: str, launcher: int) -> None:
+    def __init__(self, file: Path, database: str | Path, base: str, desk: str, launcher: int) -> None:
         self.study, self.base, self.desk, self.launcher = read_study(file), base, desk, launcher
         self._path = database
 
@@ -88,13 +88,15 @@ class StudyServer:
 
 
 @contextmanager
-def serving_study(folder: Path, text: str, *options: str) -> Iterator[StudyServer]:
+def serving_study(
+    folder: Path, text: str, *options: str, database: str | Path = "", prefix: Sequence[str] = (), **popen: Any
+) -> Iterator[StudyServer]:
     """Run `negolab serve` on a study until the block ends."""
-    file, database, port = folder / "small.toml", folder / "people.db", free_port()
+    file, database, port = folder / "small.toml", database or folder / "people.db", free_port()
     file.write_text(text, "utf-8")
-    serve = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
-    serve += [f"--out={folder / 'out'}", f"--db={database}", "--no-browser", "--pool=2", *options]
-    with running(serve, "negolab is at") as (line, launcher):
+    serve = [*prefix, sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}"]
+    serve += [f"--desk-port={free_port()}", f"--out={folder / 'out'}", f"--db={database}", "--no-browser", "--pool=2"]
+    with running([*serve, *options], "negolab is at", **popen) as (line, launcher):
         yield StudyServer(file, database, f"http://127.0.0.1:{port}/", line.split()[3], launcher)
 
 
