@@ -8,8 +8,7 @@ import stat
 import statistics
 import subprocess
 import tomllib
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -322,12 +321,9 @@ def test_a_mistake_is_answered_in_one_line(tmp_path: Path, args: list[str], said
     assert not ran.stdout
 
 
-@contextmanager
-def opened(folder: Path) -> Iterator[Database]:
+def opened(folder: Path) -> closing[Database]:
     """The database that the commands made."""
-    database = Database(folder / "prices.db")
-    yield database
-    database.close()
+    return closing(Database(folder / "prices.db"))
 
 
 def made(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:

@@ -36,12 +36,12 @@ def found(tried: Study, n: int = 12) -> Findings:
 
 def test_bots_pass_every_kind_of_step_and_the_study_ends_for_all_of_them() -> None:
     tried = study(f"{ALL}\n{ALONE}\n[limits]\nreply = 120", 'consent = "Will you?"')
-    with trial(tried, 30) as (run, database):
+    with trial(tried, 20) as (run, database):
         result = examine(run, database)
         assert result.wrong == []
         assert all(page.passed > 0 for page in result.pages) and len(result.pages) == 10
-        assert {bot.script.kind for bot in run.bots} == {script.kind for script in scripts(tried, 30)}
-        assert sum(n for _, n, _ in result.endings) + sum(result.stayed.values()) == 30
+        assert {bot.script.kind for bot in run.bots} == {script.kind for script in scripts(tried, 20)}
+        assert sum(n for _, n, _ in result.endings) + sum(result.stayed.values()) == 20
         for bot in run.bots:
             assert database.participant(bot.id).status in ENDINGS or bot.left_at is not None
     endings = {name for name, _, _ in result.endings}
@@ -65,7 +65,7 @@ def test_payments_add_up_by_an_independent_script_and_matches_are_numbered_for_e
 
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_nothing_is_wrong_with_the_examples(file: Path) -> None:
-    assert found(read_study(file), 20).wrong == []
+    assert found(read_study(file), 12).wrong == []
 
 
 def test_a_trial_is_drawn_from_the_seed_takes_no_time_and_leaves_nothing_behind() -> None:
@@ -104,17 +104,17 @@ def test_models_are_replaced_and_named() -> None:
 DELAYED = f"{ALONE}\ndelay = {{ median = 30, least = 20, most = 40 }}\n[limits]\nmatch = 25"
 SHORT = steps("instructions", GRID.replace("questions\n", "questions\nseconds = 3\n", 1), "match") + "\n" + ALONE
 RARE = ALONE + "\n" + ALONE.replace('"one"', '"rare"')
-MANY = steps("instructions", 'match\nmatches = 6\nmatching = "stranger"') + "\n" + PAIRS
+MANY = steps("instructions", 'match\nmatches = 3\nmatching = "stranger"') + "\n" + PAIRS
 
 
 @pytest.mark.parametrize(
     ("tables", "n", "said"),
     [
-        (DELAYED, 12, ["limits.match is 25 s, no more than the delay of greedy-honest", "were timed out at"]),
-        (SHORT, 12, ["were timed out at 2 questions"]),
+        (DELAYED, 6, ["limits.match is 25 s, no more than the delay of greedy-honest", "were timed out at"]),
+        (SHORT, 6, ["were timed out at 2 questions"]),
         (RARE, 1, ["nobody got treatment"]),
-        (MANY, 12, ["never found a partner"]),
-        (PAIRS, 8, ["could not continue at 2 match: nothing happened", "write reply = 120 into [limits]"]),
+        (MANY, 10, ["never found a partner"]),
+        (PAIRS, 4, ["could not continue at 2 match: nothing happened", "write reply = 120 into [limits]"]),
     ],
     ids=[
         *("a limit shorter than the delay", "a page that nobody reads in time", "a treatment that nobody got"),

@@ -8,7 +8,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -141,13 +141,8 @@ class HostProcess:
 
     # Stored data
 
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        database = Database(self.folder / "people.db")
-        try:
-            yield database
-        finally:
-            database.close()
+    def database(self) -> closing[Database]:
+        return closing(Database(self.folder / "people.db"))
 
     def participant(self, who: Participant) -> Participant:
         with self.database() as database:

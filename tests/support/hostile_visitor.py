@@ -11,7 +11,7 @@ import subprocess
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,13 +85,8 @@ class Site:
             (link,) = invite_links(database, read_study(self.file), 1, self.url).values()
         return link
 
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        database = Database(self.db)
-        try:
-            yield database
-        finally:
-            database.close()
+    def database(self) -> closing[Database]:
+        return closing(Database(self.db))
 
     def matches(self, link: str = "") -> list[tuple[StoredMatch, Record]]:
         """The matches of a link's participant, or all, after checking that each replays to its record."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -64,13 +64,8 @@ class StudyServer:
 
     # Stored data
 
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        database = Database(self._path)
-        try:
-            yield database
-        finally:
-            database.close()
+    def database(self) -> closing[Database]:
+        return closing(Database(self._path))
 
     def participant(self, id: str) -> Participant:
         with self.database() as database:
