@@ -103,7 +103,7 @@ class BrowserReader(BrowserParticipant):
             await self.page.get_by_label("How many turns").fill("10", timeout=3000)
             await self._button("Check my answers").click(timeout=3000)
         elif await self._button("Send answers").count():
-            for statement in ("It was fair.", "Again, please."):
+            for statement in ("It was fair.", "I would do it again."):
                 row = self.page.locator(".nl-likert-row").filter(has_text=statement)
                 await row.get_by_label("partly").check(timeout=3000)
             await self._button("Send answers").click(timeout=3000)
