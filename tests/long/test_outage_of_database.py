@@ -23,10 +23,11 @@ from negolab.studies.database import Database
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 from negolab.studies.texts import texts
+from negolab.studies.trial.browsers import invite_links
 from tests.conftest import SLOW, free_port
 from tests.long.test_soak import compare
 from tests.support.bots import Bot
-from tests.support.crowd import STUDY, invite_links
+from tests.support.crowd import STUDY
 from tests.support.databases import Cluster, running_cluster
 from tests.support.gate_server import wait_until
 from tests.support.host_process import solo_treatment, study_toml

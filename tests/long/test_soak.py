@@ -14,10 +14,11 @@ import pytest
 from negolab.events import Replied
 from negolab.studies.database import Database
 from negolab.studies.study_config import Study
+from negolab.studies.trial.browsers import invite_links
 from negolab.verification import replay_differences
 from tests.conftest import SLOW
 from tests.support.bots import Bot
-from tests.support.crowd import STUDY, invite_links
+from tests.support.crowd import STUDY
 from tests.support.processes import ProcessKind, kernels_of, kill, processes_of
 from tests.support.study_server import serving_study
 
