@@ -86,8 +86,7 @@ def of(options: str = "") -> Study:
 
 
 async def test_a_model_that_is_away_pauses_the_match_with_a_word_and_it_goes_on(tmp_path: Path) -> None:
-    site = ModelSite(tmp_path, of("[models]\npatience = 30"), [AWAY, AWAY, PLAIN])
-    (id,) = site.start()
+    site, id = ModelSite.started(tmp_path, of("[models]\npatience = 30"), [AWAY, AWAY, PLAIN])
     assert site.state(id).disclosure == "A computer program sits across."
     site.say(id, "Hello.")
     await asyncio.sleep(0)
@@ -111,8 +110,7 @@ def told_pauses(site: Site) -> list[str]:
 
 
 async def test_a_pause_is_told_no_more_when_its_match_has_ended_or_its_host_was_started_again(tmp_path: Path) -> None:
-    site = ModelSite(tmp_path, of("[models]\npatience = 30"), [AWAY, AWAY, *[PLAIN] * 9])
-    (leaver,) = site.start()
+    site, leaver = ModelSite.started(tmp_path, of("[models]\npatience = 30"), [AWAY, AWAY, *[PLAIN] * 9])
     site.say(leaver, "Hello.")
     await until_paused(site, leaver)
     assert len(told_pauses(site)) == 1
@@ -189,8 +187,7 @@ async def test_an_answer_that_comes_during_the_pause_counts(tmp_path: Path, monk
 
 
 async def test_after_its_patience_the_named_player_takes_the_seat_also_after_a_restart(tmp_path: Path) -> None:
-    site = ModelSite(tmp_path, of('[models]\npatience = 0.05\nthen = "fair-split"'), [AWAY] * 50)
-    (id,) = site.start()
+    site, id = ModelSite.started(tmp_path, of('[models]\npatience = 0.05\nthen = "fair-split"'), [AWAY] * 50)
     site.say(id, "Hello.")
     state = await settle(site, id)
     assert state.table["asked"] and not state.paused
@@ -218,8 +215,7 @@ async def test_after_its_patience_the_named_player_takes_the_seat_also_after_a_r
 
 async def test_without_such_a_player_the_study_ends_with_a_code_of_its_own(tmp_path: Path) -> None:
     codes = of("[models]\npatience = 0.05")
-    site = ModelSite(tmp_path, codes, [AWAY] * 50)
-    (id,) = site.start()
+    site, id = ModelSite.started(tmp_path, codes, [AWAY] * 50)
     site.say(id, "Hello.")
     closed = await settle(site, id)
     assert site.status(id) == "model" and isinstance(closed, Closed)
@@ -263,8 +259,7 @@ async def test_a_budget_that_is_reached_gives_the_seat_away(
     tmp_path: Path, cap: str, says: str, restarted: bool
 ) -> None:
     more = of(f'[models]\nthen = "fair-split"\n{cap}')
-    site = ModelSite(tmp_path, more, [answer(PLAIN, cost=0.06)] * 3)
-    (id,) = site.start()
+    site, id = ModelSite.started(tmp_path, more, [answer(PLAIN, cost=0.06)] * 3)
     site.say(id, "Hello.")
     await settle(site, id)
     if restarted:
@@ -277,8 +272,7 @@ async def test_a_budget_that_is_reached_gives_the_seat_away(
 
 async def test_an_answer_that_cannot_be_used_never_reaches_the_person_as_words(tmp_path: Path) -> None:
     rambling = "[Offer: 900 Wheat -> 1 Ore] as a language model"
-    site = ModelSite(tmp_path, of(), [rambling, PLAIN, PLAIN])
-    (id,) = site.start()
+    site, id = ModelSite.started(tmp_path, of(), [rambling, PLAIN, PLAIN])
     site.say(id, "Hello.")
     state = await settle(site, id)
     assert "as a language model" not in str(state)
@@ -292,8 +286,7 @@ async def test_who_leaves_takes_their_words_out_of_what_the_model_was_sent_and_w
         *[RunFailed(f"http://127.0.0.1:1/v1 refused: {words}")] * 50,
     ]
     long = MODEL.replace("max_turns = 4", "max_turns = 20")
-    site = ModelSite(tmp_path, study(long + '[models]\npatience = 0.01\nthen = "fair-split"'), quoting)
-    (id,) = site.start()
+    site, id = ModelSite.started(tmp_path, study(long + '[models]\npatience = 0.01\nthen = "fair-split"'), quoting)
     for text in (f"I say {words}.", f"Again {words}."):
         site.say(id, text)
         await settle(site, id)
@@ -353,8 +346,7 @@ async def test_a_study_writes_no_words_of_people_into_the_cache_of_answers(
 
 
 async def test_who_leaves_before_the_first_word_leaves_no_record_that_cannot_be_replayed(tmp_path: Path) -> None:
-    site = ModelSite(tmp_path, study(MODEL.replace('seat = "A"', 'seat = "B"')), [PLAIN])
-    (id,) = site.start()
+    site, id = ModelSite.started(tmp_path, study(MODEL.replace('seat = "A"', 'seat = "B"')), [PLAIN])
     await settle(site, id)
     site.act(id, "leave")
     export(site.database, site.study, tmp_path / "out", "both")

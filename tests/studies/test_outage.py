@@ -28,7 +28,6 @@ from tests.support.host_process import (
     HostProcess,
     follow_until,
     page_text,
-    press_button,
     running_host,
     solo_treatment,
     study_toml,
@@ -70,8 +69,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
     away = tmp_path / "away"
     away.mkdir()
     with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
-        page, _, token = hosted.join()
-        press_button(page, "Start")
+        page, _, token = hosted.begin()
         said = [say_an_option(page)]
         lose(tmp_path, away)
         before = seated(page)._view
@@ -101,8 +99,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
 
 def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> None:
     with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
-        page, _, _ = hosted.join()
-        press_button(page, "Start")
+        page, _, _ = hosted.begin()
         hosted.kill()
         away = tmp_path / "away"
         away.mkdir()

@@ -7,7 +7,7 @@ import sqlite3
 import time
 from collections import Counter, defaultdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 import pytest
@@ -82,6 +82,19 @@ class Site:
         self.leases: dict[str, str] = {}
         self.open()
 
+    @classmethod
+    def started(cls, *args: Any) -> tuple[Self, str]:
+        """Open a site for one participant, who presses Start."""
+        site = cls(*args)
+        return site, site.start()[0]
+
+    @classmethod
+    def paired(cls, *args: Any) -> tuple[Self, str, str]:
+        """Open a site for two who start a match: the one who is asked first comes first."""
+        site = cls(*args)
+        one, two = site.start(2)
+        return (site, one, two) if site.state(one).table["asked"] else (site, two, one)
+
     def open(self) -> None:
         self.database = Database(self.folder / "people.db", clock=study_time)
         self.service = StudyService(self.database, self.study)
@@ -105,11 +118,6 @@ class Site:
         for id in ids:
             self.act(id, "start")
         return ids
-
-    def pair(self) -> tuple[str, str]:
-        """Let two start a match; return who is asked first and the other."""
-        one, two = self.start(2)
-        return (one, two) if self.state(one).table["asked"] else (two, one)
 
     def complete(self) -> str:
         """Let a new participant finish their matches and go on to the last page."""
@@ -171,8 +179,7 @@ async def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(t
 
 
 async def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     old = site.leases[id]
     assert site.visit(site.token(id), id, "new") == f"k-{id}"
     assert isinstance(site.state(id), Playing)
@@ -183,8 +190,7 @@ async def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) ->
 
 
 async def test_a_click_makes_the_page_state_once_for_who_clicks(tmp_path: Path, monkeypatch: Any) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{ALONE}\npreset = 'tolerant'"))
     before = site.service.now(site.leases[id])
     poll = asyncio.create_task(site.service.poll(site.leases[id], before.version, 5))
     await asyncio.sleep(0)
@@ -245,8 +251,7 @@ async def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path) -> None:
 async def test_when_nobody_comes_it_goes_as_the_study_says(
     tmp_path: Path, then: str, status: str, clock: ManualClock
 ) -> None:
-    site = Site(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 60\nthen = "{then}"'))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 60\nthen = "{then}"'))
     site.tick(clock, 59)
     assert isinstance(site.state(id), Waiting)
     site.tick(clock, 2)
@@ -258,8 +263,7 @@ async def test_when_nobody_comes_it_goes_as_the_study_says(
 
 
 async def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 60"))
-    asked, other = site.pair()
+    site, asked, other = Site.paired(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 60"))
     (sat,) = site.database.matches("trade")
     events = len(site.database.record(sat.id).events)
     site.tick(clock, 59)
@@ -278,8 +282,7 @@ async def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path, clock: M
 async def test_who_took_the_time_of_a_match_is_late_whoever_is_asked_at_its_limit(
     tmp_path: Path, asked: str, clock: ManualClock
 ) -> None:
-    site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 20\nmatch = 60{PAID}"))
-    slow, quick = site.pair()
+    site, slow, quick = Site.paired(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 20\nmatch = 60{PAID}"))
     for _ in range(3):
         site.tick(clock, 14)
         site.say(slow, "pass")
@@ -305,16 +308,14 @@ async def test_two_who_both_took_the_time_of_a_match_are_both_late(tmp_path: Pat
 
 
 async def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
     clock.advance(20)
     assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
     assert site.state(id).left == pytest.approx(40)
 
 
 async def test_who_sends_what_cannot_be_read_again_and_again_is_late_and_the_other_is_paid(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(PAIRS + PAID, game="bargaining"))
-    seller, buyer = site.pair()
+    site, seller, buyer = Site.paired(tmp_path, study(PAIRS + PAID, game="bargaining"))
     site.say(seller, "52.50")
     for _ in range(100):
         assert site.status(buyer) == site.status(seller) == "playing"
@@ -325,8 +326,7 @@ async def test_who_sends_what_cannot_be_read_again_and_again_is_late_and_the_oth
 
 
 async def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(PAIRS))
-    asked, other = site.pair()
+    site, asked, other = Site.paired(tmp_path, study(PAIRS))
     site.say(asked, "my words [Offer: 1 Wheat -> 1 Ore]")
     site.act(asked, "leave")
     assert (site.status(asked), site.status(other)) == ("withdrawn", "partner")
@@ -337,8 +337,7 @@ async def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
 
 
 async def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     with pytest.raises(AccessDenied, match="reason"):
         site.service.end(1, " ")
     site.service.end(1, "fire alarm")
@@ -403,16 +402,14 @@ async def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path
     ],
 )
 async def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[str, Any]) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     before = site.state(id)
     assert site.act(id, "reply", **{"match": before.match, **more}).not_done
     assert site.state(id) == before
 
 
 async def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\n{PRACTICE}\n[limits]\nreply = 60"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{ALONE}\n{PRACTICE}\n[limits]\nreply = 60"))
     site.finish(id)
     assert (site.state(id).limit, site.state(id).left) == ("continue", pytest.approx(60))
     site.tick(clock, 50)
@@ -456,8 +453,7 @@ async def test_one_match_that_cannot_be_stopped_holds_up_no_other(tmp_path: Path
 
 
 async def test_who_waited_and_left_is_released_after_a_restart(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 60"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 60"))
     site.restart()
     site.tick(clock, 61)
     assert site.status(id) == "unpaired"
@@ -491,8 +487,7 @@ async def test_who_closed_the_page_seconds_ago_keeps_the_place_and_is_paired_whe
 
 
 async def test_a_page_whose_poll_is_broken_off_is_gone_at_once(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(PAIRS))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(PAIRS))
     page = site.service.presence[id]
     page._last_poll = 0.0
     server = listen(Switch(seats_app(site.service)), tmp_path / "s.sock")
@@ -535,8 +530,7 @@ async def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
 
 
 async def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     site.finish(id)
     scheduler = site.service.scheduler
     scheduler._looked = 0.0
@@ -550,8 +544,7 @@ async def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: P
 
 
 async def test_who_has_finished_reads_without_a_limit_and_keeps_their_code(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\n[limits]\nreply = 60"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{ALONE}\n[limits]\nreply = 60"))
     site.finish(id)
     assert (site.status(id), site.state(id).left) == ("complete", None)
     assert "already finished" in site.act(id, "leave").not_done
@@ -590,8 +583,7 @@ def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_i
 
 
 async def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
     reader = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
     reader.execute("BEGIN")

@@ -252,8 +252,7 @@ async def test_a_match_that_was_to_begin_when_the_host_was_killed_begins_with_th
     def killed(_: Any) -> None:
         raise KeyboardInterrupt
 
-    site = Site(tmp_path, steps_study(steps("instructions", "match\nmatches = 2")))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, steps_study(steps("instructions", "match\nmatches = 2")))
     site.finish(id)
     site.service.scheduler.enter = killed  # type: ignore[method-assign]
     with pytest.raises(KeyboardInterrupt):

@@ -228,8 +228,7 @@ async def test_ten_presses_of_one_attempt_are_one_attempt_and_nothing_outlasts_t
 
 
 async def test_a_quiz_without_a_limit_of_its_own_has_one(tmp_path: Path) -> None:
-    site = Site(tmp_path, steps_study(steps("instructions", QUIZ.replace("attempts = 2\n", ""), "match")))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, steps_study(steps("instructions", QUIZ.replace("attempts = 2\n", ""), "match")))
     for _ in range(MOST_ATTEMPTS):
         assert site.state(id).attempts_left is None
         site.act(id, "answer", answers=WRONG)
@@ -237,8 +236,7 @@ async def test_a_quiz_without_a_limit_of_its_own_has_one(tmp_path: Path) -> None
 
 
 async def test_a_quiz_that_gets_another_question_goes_on_with_the_attempts_that_were_made(tmp_path: Path) -> None:
-    site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
     site.act(id, "answer", answers=WRONG)
     more = '[[steps.questions]]\nname = "new"\nlabel = "New?"\nkind = "number"\nanswer = "1"\n'
     site.study = steps_study(steps("instructions", QUIZ + more, "match"))

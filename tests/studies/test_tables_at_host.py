@@ -109,8 +109,7 @@ def meet(hosted: HostProcess) -> tuple[StudyPage, StudyPage]:
 
 def test_a_game_against_a_player_is_kept_as_it_was_played(host: Hosts) -> None:
     hosted = host(game="bargaining", tables=solo_treatment("linear", "B"))
-    page, who, _ = hosted.join()
-    press_button(page, "Start")
+    page, who, _ = hosted.begin()
     (said,) = play(page)
     press_button(page, "Continue")
     assert code(page) == "DONE4242"
@@ -151,8 +150,7 @@ def test_what_one_types_is_not_lost_when_the_other_moves(host: Hosts) -> None:
 
 def test_a_second_page_goes_on_where_the_first_was_which_plays_nothing_more(host: Hosts) -> None:
     hosted = host()
-    page, _, token = hosted.join()
-    press_button(page, "Start")
+    page, _, token = hosted.begin()
     say_an_option(page)
     before = seated(page)._view
     newer = hosted.open(token)
@@ -168,8 +166,7 @@ def test_a_second_page_goes_on_where_the_first_was_which_plays_nothing_more(host
 
 def test_a_killed_host_is_waited_for_and_the_match_goes_on(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.join()
-    press_button(page, "Start")
+    page, _, _ = hosted.begin()
     said = [say_an_option(page)]
     before = seated(page)._view
     hosted.kill()
@@ -188,8 +185,7 @@ def test_a_killed_host_is_waited_for_and_the_match_goes_on(host: Hosts) -> None:
 
 
 def test_a_host_watches_the_time_by_itself_and_its_pages_follow(host: Hosts) -> None:
-    page, _, _ = host(tables=f"{PAIR_TREATMENT}\n[pairing]\nwait = 0.1").join()
-    press_button(page, "Start")
+    page, _, _ = host(tables=f"{PAIR_TREATMENT}\n[pairing]\nwait = 0.1").begin()
     follow_until(lambda: code(page), page)
     assert code(page) == "ALONE4242"
 
@@ -205,8 +201,7 @@ def acting(page: StudyPage) -> PageClient:
 def test_any_text_up_to_the_longest_is_heard_and_a_longer_one_refused_with_its_length(host: Hosts) -> None:
     hosted, heard = host(), []
     for words in ("a \ud800 b \0 \u202e Pass.", "\N{GRINNING FACE}" * LONGEST):
-        page, who, _ = hosted.join()
-        press_button(page, "Start")
+        page, who, _ = hosted.begin()
         seated(page)._submit("x" * 3_000_000)
         assert f"has 3000000 characters; the maximum is {LONGEST}" in page_text(page)
         seated(page)._submit(words)
@@ -218,8 +213,7 @@ def test_any_text_up_to_the_longest_is_heard_and_a_longer_one_refused_with_its_l
 
 def test_rewritten_widgets_play_nothing_that_the_rules_forbid(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.join()
-    press_button(page, "Start")
+    page, _, _ = hosted.begin()
     for part in descendants(page):
         if hasattr(part, "value") and hasattr(part, "max"):
             part.set_state({"min": -(10**9), "max": 10**9})
@@ -241,8 +235,7 @@ def test_no_widget_holds_what_the_seat_may_not_know(host: Hosts) -> None:
     hosted = host(
         game="bargaining", tables=solo_treatment("conceder", "B", f'preset = "none"\nparams = {{ {secret} }}')
     )
-    page, who, token = hosted.join()
-    press_button(page, "Start")
+    page, who, token = hosted.begin()
     seated(page)._submit("51.10")
     known = state(page)
     assert "61.73" in known, "their own value"
@@ -252,8 +245,7 @@ def test_no_widget_holds_what_the_seat_may_not_know(host: Hosts) -> None:
 
 def test_who_has_no_lease_learns_nothing(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.join()
-    press_button(page, "Start")
+    page, _, _ = hosted.begin()
     for lease in ("", "kernel1", "kernel1.", acting(page)._lease[:-1], "%", "_" * 40):
         with pytest.raises(NotDelivered):
             PageClient(acting(page)._host, lease)

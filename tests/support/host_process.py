@@ -134,6 +134,12 @@ class HostProcess:
         who, token = self.invite()
         return self.open(token), who, token
 
+    def begin(self) -> tuple[StudyPage, Participant, str]:
+        """Add a participant, open their page, and press Start."""
+        page, who, token = self.join()
+        press_button(page, "Start")
+        return page, who, token
+
     def open(self, token: str) -> StudyPage:
         page = StudyPage()
         page.show(self.page(token))
