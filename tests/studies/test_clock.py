@@ -6,7 +6,6 @@ import asyncio
 import os
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,8 @@ from negolab.studies.links import make_token, read_token
 from negolab.studies.page_state import Instructions, PagePresence, Playing, Results
 from tests.studies.test_links import DAY, ID, SECRET
 from tests.studies.test_steps import steps
-from tests.support.host_process import TIMEOUT, HostProcess, running_host, solo_treatment, study_toml
+from tests.support.gate_server import wait_until
+from tests.support.host_process import HostProcess, running_host, solo_treatment, study_toml
 
 HOUR = 3600.0
 ALONE = solo_treatment("greedy-honest")
@@ -78,8 +78,8 @@ def test_a_page_keeps_its_limit_where_the_clock_is_set_while_it_is_open(
         hosted.page(token).act("start")
         set_clock.set(ahead)
         if ahead > 0:
-            wait_for(lambda: any("waiting for the database" in line for line in hosted.stderr))
-            wait_for(lambda: any("is back" in line for line in hosted.stderr))
+            assert wait_until(lambda: any("waiting for the database" in line for line in hosted.stderr))
+            assert wait_until(lambda: any("is back" in line for line in hosted.stderr))
         state = hosted.page(token).state
         assert isinstance(state, Instructions) and 50 < (state.left or 0) <= 60
         assert hosted.participant(who).status == "invited"
@@ -140,10 +140,3 @@ def _finish(page: PageClient) -> str:
 def _times(hosted: HostProcess, match: str) -> list[float]:
     with hosted.database() as database:
         return database.times(match)
-
-
-def wait_for(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + TIMEOUT
-    while not done():
-        assert time.monotonic() < until, "timed out"
-        time.sleep(0.02)

@@ -18,9 +18,10 @@ from negolab.studies.page_state import Closed, NotDelivered, Playing
 from negolab.studies.study_file import read_study
 from negolab.sweeps.folder import SweepFolder
 from tests.studies.test_bonus_at_once import Round
-from tests.studies.test_clock import reply, wait_for
+from tests.studies.test_clock import reply
 from tests.studies.test_export import STUDIES, play_study
 from tests.support.command import negolab
+from tests.support.gate_server import wait_until
 from tests.support.host_process import running_host, solo_treatment, study_toml
 
 FULL = "no space left on device"
@@ -92,7 +93,7 @@ def test_what_a_study_acknowledges_as_its_disk_becomes_full_is_there_when_it_has
         code, _, err = ran("study", "status", str(hosted.file), "--db", database)
         assert code == 2 and err == f"negolab: {database}: its disk is full: free at least a megabyte on it\n"
         small_disk.clear()
-        wait_for(lambda: any("is back" in line for line in hosted.stderr))
+        assert wait_until(lambda: any("is back" in line for line in hosted.stderr))
         assert f"({database}: OperationalError: database or disk is full)" in hosted.stderr[0]
         (match,) = hosted.matches()
         assert hosted.replies(match.id, "A")[: len(said)] == said
