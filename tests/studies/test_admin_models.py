@@ -61,14 +61,12 @@ def host_config(server: Server, key: str = CANARY) -> HostConfig:
     return build_host_config("", (server.url,), None, {"OPENAI_API_KEY": key})
 
 
-def beside_a_model(game: str = "bargaining", seat: str = "B", **fields: str) -> Lobby:
+def beside_a_model() -> Lobby:
     """A lobby in which a person plays a model."""
-    lobby = Lobby(game)
+    lobby = Lobby("bargaining")
     lobby._on_drawn()
-    lobby._seat.value = seat
+    lobby._seat.value = "B"
     lobby._opponent.value = MODEL_CHOICE
-    for name, value in fields.items():
-        getattr(lobby._models, name).value = value
     lobby._seed.value = "7"
     return lobby
 
@@ -78,8 +76,8 @@ def page_state(desk: HostProcess, lease: str) -> Any:
     return HostClient(desk.desk).ask("/now", lease=lease)["state"]
 
 
-def begun(desk: HostProcess, opponent: str = "llm:fake", game: str = "bargaining", seat: str = "B") -> str:
-    wanted = {"game": game, "preset": None, "seat": seat, "opponent": opponent, "seed": 7}
+def begun(desk: HostProcess, opponent: str = "llm:fake") -> str:
+    wanted = {"game": "bargaining", "preset": None, "seat": "B", "opponent": opponent, "seed": 7}
     return str(HostClient(desk.desk).ask("/play", **wanted)["lease"])
 
 

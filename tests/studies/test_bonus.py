@@ -54,11 +54,11 @@ HEAD = "Submission id,Participant id,Status,Started at\n"
 class Panel:
     """A study with participants of a panel, and the panel's export of them."""
 
-    def __init__(self, folder: Path, file: str = FILE, database: Database | None = None) -> None:
+    def __init__(self, folder: Path, file: str = FILE) -> None:
         self.folder, self.file = folder, folder / "haggling.toml"
         self.file.write_text(file)
         self.study: Study = read_study(self.file)
-        self.database = database or Database(folder / "haggling.db")
+        self.database = Database(folder / "haggling.db")
         self.kept = self.database.study(self.study.name, self.study.text)
         self.people: dict[str, Participant] = {}
 

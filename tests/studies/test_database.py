@@ -56,8 +56,8 @@ def counts(database: Database, *status: str) -> Counter[str]:
     return Counter(p.treatment for p in found if p.treatment is not None and (not status or p.status in status))
 
 
-def spread(counted: Counter[str], cells: list[tuple[str, float]] = CELLS) -> float:
-    loads = [counted[name] / weight for name, weight in cells]
+def spread(counted: Counter[str]) -> int:
+    loads = [counted[name] for name, _ in CELLS]
     return max(loads) - min(loads)
 
 

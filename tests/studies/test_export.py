@@ -58,12 +58,12 @@ def moves(database: Database, match: Match, n: int | None = None, *, seed: int =
         n = None if n is None else n - 1
 
 
-def first_match(database: Database, study: Study, seat: Seat = "A") -> Match:
-    """Let a new participant start a match of the first treatment."""
+def first_match(database: Database, study: Study) -> Match:
+    """Let a new participant start a match of the first treatment at seat A."""
     database.study(study.name, study.text)
     (person,) = database.invite(study.name)
     database.start(person.id, study.cells, seed=1)
-    return begin(database, study, study.treatments[0], {seat: database.participant(person.id)})
+    return begin(database, study, study.treatments[0], {"A": database.participant(person.id)})
 
 
 def stop(database: Database, match: Match, reason: str) -> None:
@@ -81,10 +81,10 @@ def words(database: Database, match: Match, text: str, seat: Seat | None = None)
     database.append(match.id, kept, match.events[kept:])
 
 
-def play_study(database: Database, study: Study, n: int = 8) -> list[Participant]:
+def play_study(database: Database, study: Study) -> list[Participant]:
     """Eight participants: two complete, one withdraws, one times out, one plays, one waits, two are only invited."""
     kept = database.study(study.name, study.text)
-    people = database.invite(study.name, n)
+    people = database.invite(study.name, 8)
     database.change(people[1].id, external=kept.salt[:4] + "hash", opened=1.0, consented=2.0, consent="v1")
     database.change(people[6].id, opened=3.0)
     for i, person in enumerate(people[:6]):

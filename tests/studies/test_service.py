@@ -662,16 +662,16 @@ async def test_a_game_that_words_its_own_payoffs_does_so_in_the_earnings(tmp_pat
     assert earned.unit == ""
 
 
-def seats_of(folder: Path, of: Study, n: int = 18) -> dict[str, list[str]]:
-    """Let `n` people start one after the other, of whom every fifth leaves; return their seats by treatment."""
+def seats_of(folder: Path, of: Study) -> dict[str, list[str]]:
+    """Let 18 people start one after the other, of whom every fifth leaves; return their seats by treatment."""
     found = defaultdict(list)
     site = Site(folder, of)
-    for k, id in enumerate(site.come(n)):
+    for k, id in enumerate(site.come(18)):
         site.act(id, "start")
         found[str(site.database.participant(id).treatment)].append(site.state(id).seat)
         if k % 5 == 0:
             site.act(id, "leave")
-        if k == n // 2:
+        if k == 9:
             site.restart()
     site.database.close()
     return found

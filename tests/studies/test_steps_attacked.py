@@ -64,11 +64,6 @@ ANSWERS = {
 }  # fmt: skip
 
 
-def attacked_site(folder: Path, tables: str = ALONE) -> Site:
-    parts = steps(*filter(None, PAGES.values()))
-    return Site(folder, steps_study(parts, f"{tables}\n{PAYMENT}", 'consent = "Will you?"'))
-
-
 def passing(state: Any) -> dict[str, Any]:
     """The action that leads on from a page; a match must be over."""
     if isinstance(state, Quiz):
@@ -92,10 +87,11 @@ def go_on(site: Site, id: str) -> None:
 def visited(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Site]:
     """A study, closed, as it is with one participant at each of its pages."""
     folder, found = tmp_path_factory.mktemp("visited"), {}
+    parts = steps(*filter(None, PAGES.values()))
 
     async def walk() -> None:
         (folder / NAMES[0]).mkdir()
-        site = attacked_site(folder / NAMES[0])
+        site = Site(folder / NAMES[0], steps_study(parts, f"{ALONE}\n{PAYMENT}", 'consent = "Will you?"'))
         (id,) = site.come()
         for page, then in zip_longest(NAMES, NAMES[1:]):
             state = site.state(id)

@@ -26,8 +26,8 @@ DATA = Path(__file__).parents[2] / "data/studies"
 STUDIES = sorted(DATA.glob("*.toml"))
 
 
-def with_texts(own: str, game: str = "bargaining") -> Study:
-    path = DATA / f"{game}.toml"
+def with_texts(own: str) -> Study:
+    path = DATA / "bargaining.toml"
     return parse_study(f"{path.read_text('utf-8')}\n{own}", path)
 
 

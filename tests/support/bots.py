@@ -181,12 +181,12 @@ class Bot:
         layout = self.models.get(str(model.get("layout", "")).removeprefix("IPY_MODEL_"), {})
         return layout.get("display") == "none"
 
-    def find(self, kind: str, description: str, *, enabled: bool = True) -> str | None:
-        """The id of a displayed widget of a kind whose description starts with `description`."""
+    def find(self, kind: str, description: str) -> str | None:
+        """The id of a displayed and enabled widget of a kind whose description starts with `description`."""
         for id, model in self.shown():
             label = str(model.get("description", ""))
             matches = model.get("_model_name") == f"{kind}Model" and label.startswith(description)
-            if matches and not (enabled and model.get("disabled")):
+            if matches and not model.get("disabled"):
                 return id
         return None
 

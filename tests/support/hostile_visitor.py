@@ -326,9 +326,9 @@ def _excerpt(secret: str, text: str) -> str:
     return f"{secret!r} in {text[max(0, match.start() - 150) : match.end() + 150]!r}" if match else ""
 
 
-async def wait_until(condition: Callable[[], bool], within: float = 5, pause: float = 0.05) -> bool:
+async def wait_until(condition: Callable[[], bool], within: float = 5) -> bool:
     """Poll `condition` for at most `within` seconds; return its last value."""
     end = time.monotonic() + within
     while not (holds := condition()) and time.monotonic() < end:
-        await asyncio.sleep(pause)
+        await asyncio.sleep(0.05)
     return holds
