@@ -152,12 +152,13 @@ class Site:
         scene = self.state(id)
         return self.act(id, "reply", text=text, turn=scene.table["turn"], match=scene.match)
 
-    def finish(self, id: str) -> None:
-        """Reply Deny until the match is over."""
-        for _ in range(100):
-            if not self.state(id).table["asked"]:
+    def finish(self, *ids: str) -> None:
+        """Let people reply Deny until their matches are over."""
+        for _ in range(200):
+            asked = [id for id in ids if isinstance(state := self.state(id), Playing) and state.table["asked"]]
+            if not asked:
                 return
-            self.say(id, "[Deny]" if "stands" in str(self.state(id).table["seen"]) else "pass")
+            self.say(asked[0], "[Deny]" if "stands" in str(self.state(asked[0]).table["seen"]) else "pass")
 
     def status(self, id: str) -> str:
         return self.database.participant(id).status

@@ -168,7 +168,7 @@ async def test_strangers_never_meet_twice_and_keep_or_change_seats_as_the_roles_
     site = Site(tmp_path, steps_study(steps("instructions", f'match\nmatches = {rounds}\nroles = "{roles}"'), PAIRS))
     people = site.start(4)
     for _ in range(rounds):
-        finish_all(site, people)
+        site.finish(*people)
         for id in people:
             site.act(id, "next")
     matches = site.database.matches("trade")
@@ -187,7 +187,7 @@ async def test_partners_stay_together_and_one_who_is_left_alone_is_told(tmp_path
     mates = {id: site.state(id).match for id in people}
     assert mates[one] == mates[two] and mates[three] == mates[four]
     for id in (one, two):
-        finish_all(site, [one, two])
+        site.finish(one, two)
         site.act(id, "next")
     assert isinstance(site.state(two), Playing) and site.state(one).match == site.state(two).match
     assert site.state(one).label == "Match 2 of 3"
@@ -196,7 +196,7 @@ async def test_partners_stay_together_and_one_who_is_left_alone_is_told(tmp_path
         for match in site.database.matches("trade", participant=one)
     )
     assert first != second
-    finish_all(site, [three, four])
+    site.finish(three, four)
     site.act(three, "next")
     assert isinstance(site.state(three), Waiting), "the mate has not gone on yet"
     site.act(four, "leave")
@@ -211,13 +211,12 @@ async def test_roles_are_kept_in_a_round_that_a_player_fills_in_for_a_stranger(
     parts = steps("instructions", f'match\nmatches = 6\nroles = "{roles}"')
     site = Site(tmp_path, steps_study(parts, f'{PAIRS}\n[pairing]\nwait = 60\nthen = "random-legal"'))
     one, two = site.start(2)
-    finish_all(site, [one, two])
+    site.finish(one, two)
     for _ in range(5):
         for id in (one, two):
             site.act(id, "next")
         site.tick(clock, 61)
-        for id in (one, two):
-            site.finish(id)
+        site.finish(one, two)
     for id in (one, two):
         matches = site.database.matches("trade", participant=id)
         seats = [seat for match in matches for seat, who in match.people.items() if who == id]
@@ -269,7 +268,7 @@ def end_first_round(folder: Path) -> tuple[Site, str, str]:
     """Let partners finish the first of two matches; who waits for the other waits for 60 s."""
     site = Site(folder, steps_study(PARTNERS, f"{PAIRS}\n[pairing]\nwait = 60"))
     one, two = site.start(2)
-    finish_all(site, [one, two])
+    site.finish(one, two)
     return site, one, two
 
 
@@ -307,23 +306,13 @@ async def test_who_still_looks_at_a_finished_match_goes_on_if_the_other_withdraw
 ) -> None:
     site = Site(tmp_path, steps_study(steps("instructions", "match", "results", "match"), PAIRS))
     one, two = site.start(2)
-    finish_all(site, [one, two])
+    site.finish(one, two)
     site.act(one, "next")
     assert isinstance(site.state(two), Playing)
     site.act(one, "leave")
     assert isinstance(site.state(two), Results) and site.status(two) == "playing"
     site.restart()
     assert isinstance(site.state(two), Results)
-
-
-def finish_all(site: Site, people: list[str]) -> None:
-    """Let people deny until all their matches are over."""
-    for _ in range(200):
-        asked = [id for id in people if isinstance(s := site.state(id), Playing) and s.table["asked"]]
-        if not asked:
-            return
-        state = site.state(asked[0])
-        site.say(asked[0], "[Deny]" if "stands" in str(state.table["seen"]) else "pass")
 
 
 SHARED = 'deals = "shared"'

@@ -31,7 +31,7 @@ from negolab.studies.payment import Earnings
 from negolab.studies.questions import Question, check_answers
 from negolab.studies.steps import MOST_ATTEMPTS
 from tests.studies.test_service import ALONE, PAIRS, Site
-from tests.studies.test_steps import GRID, QUIZ, finish_all, steps, steps_study
+from tests.studies.test_steps import GRID, QUIZ, steps, steps_study
 from tests.support.attacks import JUNK, live
 from tests.support.markup_injection import INJECTIONS
 
@@ -152,15 +152,14 @@ def forged(site: Site, id: str) -> Iterator[dict[str, Any]]:
     own = passing(site.state(id))["kind"]
     honest = ({"kind": "consent", "agreed": True}, {"kind": "start"}, {"kind": "next"})
     yield from (action for action in honest if action["kind"] != own)
-    yield from ({"kind": "answer", "answers": {**RIGHT, **ANSWERS, "none": "x"}},)
+    yield {"kind": "answer", "answers": {**RIGHT, **ANSWERS, "none": "x"}}
     yield from ({"kind": "answer", "answers": junk} for junk in JUNK)
     yield from ({"kind": "answer", "answers": dict.fromkeys((*RIGHT, *ANSWERS), junk)} for junk in JUNK)
     for question in getattr(site.state(id), "questions", ()):
         answers = passing(site.state(id))["answers"]
         for junk in JUNK:
-            if not (
-                (isinstance(junk, str) and question.kind == "text") or (junk in ("", [], {}) and question.name == "how")
-            ):
+            is_an_answer = isinstance(junk, str) if question.kind == "text" else (question.name, junk) == ("how", [])
+            if not is_an_answer:
                 yield {"kind": "answer", "answers": {**answers, question.name: junk}}
     yield from ({"kind": "reply", "match": m, "turn": 0, "text": "pass"} for m in ("", "x", 5, None))
     yield from ({"kind": "reply", "text": junk, "turn": junk, "match": junk} for junk in JUNK)
@@ -368,7 +367,7 @@ async def test_what_was_said_before_one_left_is_in_no_table(visited: dict[str, S
 
 def go_on_both(site: Site, one: str, two: str) -> None:
     """Take two people on by a page; at a match against each other they deny."""
-    finish_all(site, [one, two])
+    site.finish(one, two)
     for id in (one, two):
         go_on(site, id)
 
@@ -499,7 +498,7 @@ async def test_a_kill_between_the_writes_of_a_withdrawal_leaves_the_other_a_page
     (tmp_path / "before").mkdir()
     site = Site(tmp_path / "before", steps_study(parts, PAIRS))
     one, two = site.start(2)
-    finish_all(site, [one, two])
+    site.finish(one, two)
     site.act(one, "next")
     for again in killed(site, one, LEAVE, tmp_path, monkeypatch):
         again.act(one, "leave")
