@@ -97,7 +97,6 @@ def serving(folder: Path, database: str) -> Iterator[Served]:
 
 
 async def play(bot: Bot, rng: random.Random) -> str:
-    """Play one participant from the link to the code."""
     await bot.arrive()
     code = await bot.play(lambda: rng.uniform(1, 4))
     await bot.close()
@@ -125,7 +124,6 @@ def check(database: Database, study: Study, people: dict[str, str], bots: list[B
 
 
 def kill_part(served: Served, part: ProcessKind) -> None:
-    """Kill a part as soon as it runs."""
     assert wait_until(lambda: processes_of(served.launcher.pid, part) or served.launcher.poll() is not None, 60)
     assert served.launcher.poll() is None, served.terminal.read_text()
     kill(processes_of(served.launcher.pid, part)[0])

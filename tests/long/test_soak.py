@@ -39,7 +39,6 @@ async def one(link: str, rng: random.Random) -> Bot:
 
 
 async def killer(launcher: int, kills: list[ProcessKind], rng: random.Random, playing: asyncio.Event) -> None:
-    """Kill one process after the other."""
     while kills:
         await asyncio.sleep(rng.uniform(1.5, 5))
         await playing.wait()

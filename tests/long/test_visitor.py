@@ -199,7 +199,6 @@ async def both(site: Site) -> AsyncIterator[tuple[Visitor, Visitor]]:
 
 
 async def visitor_on_turn(*players: Visitor) -> Visitor:
-    """The visitor on turn."""
     await players[0].until(lambda: sum(turn(one) for one in players) == 1)
     return next(one for one in players if turn(one))
 
@@ -209,7 +208,6 @@ def turn(one: Visitor) -> bool:
 
 
 def shows(one: Visitor, *words: str) -> bool:
-    """Return True if the page shows all of these."""
     return all(word in one.text() for word in words)
 
 

@@ -72,7 +72,6 @@ def beside_a_model() -> Lobby:
 
 
 def page_state(desk: HostProcess, lease: str) -> Any:
-    """The state of the person's page."""
     return HostClient(desk.desk).ask("/now", lease=lease)["state"]
 
 

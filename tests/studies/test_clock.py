@@ -52,7 +52,6 @@ class SetClock:
 
 @pytest.fixture
 def set_clock(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> SetClock:
-    """A clock that can be set."""
     return SetClock(tmp_path_factory.mktemp("clock"), monkeypatch)
 
 

@@ -77,7 +77,6 @@ def steps_study(parts: str, tables: str = ALONE, more: str = "") -> Any:
 
 
 def play(site: Site, id: str) -> None:
-    """Finish the match and press Continue."""
     site.finish(id)
     assert site.state(id).can_continue
     site.act(id, "next")

@@ -123,7 +123,6 @@ def copied(site: Site, folder: Path) -> Site:
 
 
 def rows(site: Site) -> dict[str, list[tuple[Any, ...]]]:
-    """Everything in the database."""
     with site.database._read() as c:
         return {table.name: [tuple(row) for row in c.execute(sa.select(table))] for table in metadata.sorted_tables}
 

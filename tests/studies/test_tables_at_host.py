@@ -263,7 +263,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProces
 
 
 def opened_lobby(game: str | None = None) -> Lobby:
-    """The lobby in a browser."""
     lobby = Lobby(game)
     (arrival,) = [part for part in descendants(lobby) if isinstance(part, Arrival)]
     arrival._handle_custom_msg({"here": True}, [])

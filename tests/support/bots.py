@@ -75,7 +75,6 @@ class Bot:
     # Joining
 
     async def join(self) -> httpx2.Response:
-        """Post the link's join form."""
         answer = await self.client.post(self.link, follow_redirects=False)
         assert answer.status_code == 303, answer.text[-500:]
         return answer
@@ -196,7 +195,6 @@ class Bot:
         return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") in kinds)
 
     def words(self) -> str:
-        """Return the words of the page, without its markup and styles."""
         return " ".join(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", self.text()).split())
 
     async def until(self, condition: Callable[[], Any], seconds: float = 180) -> Any:

@@ -108,13 +108,11 @@ class HostProcess:
     # Participants
 
     def invite(self) -> tuple[Participant, str]:
-        """Add a participant; return them and the token of their link."""
         with self.database() as database:
             (who,) = database.invite("small")
         return who, self.token(who)
 
     def token(self, who: Participant) -> str:
-        """The token in a participant's link."""
         with self.database() as database:
             stored = database.kept("small")
         assert stored is not None
@@ -214,7 +212,6 @@ async def _follow_until(done: Callable[[], Any], pages: list[PageClient], second
 
 
 def descendants(widget: w.Widget) -> list[w.Widget]:
-    """A widget and all widgets in it."""
     return [widget, *(inner for part in getattr(widget, "children", ()) for inner in descendants(part))]
 
 

@@ -57,7 +57,6 @@ class Site:
             )
 
     def wait(self) -> None:
-        """Wait until the server is ready."""
         end = time.monotonic() + 90
         while "negolab is at" not in self.log():
             if self.process.poll() is not None or time.monotonic() > end:
@@ -80,7 +79,6 @@ class Site:
         return self._log.read_text("utf-8", "replace")
 
     def link(self) -> str:
-        """Make a new link for one person."""
         with self.database() as database:
             (link,) = invite_links(database, read_study(self.file), 1, self.url).values()
         return link
@@ -117,7 +115,6 @@ class Site:
 
     @property
     def sockets(self) -> Path:
-        """The folder of the host's sockets."""
         commands = map(processes.command_line, processes.descendants(self.process.pid))
         return Path(next(match[1] for c in commands if (match := re.search(r"--seats=(\S+)/seats\.sock", c))))
 
@@ -164,7 +161,6 @@ def _limit_resources() -> None:
 
 
 def participant_id(link: str) -> str:
-    """The participant id in a link."""
     return link.rpartition("/")[2].partition(".")[0]
 
 
@@ -210,7 +206,6 @@ class Wire:
         return await wait_until(came, within)
 
     def kinds(self) -> set[str]:
-        """The types of all received messages."""
         return {str(message["msg_type"]) for message in self.messages}
 
     async def close(self) -> None:

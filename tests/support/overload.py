@@ -274,7 +274,6 @@ class Usage(NamedTuple):
 
 
 def usage(site: Site) -> Usage:
-    """Measure what a site uses now."""
     gate, host, kernel = (_largest(site.process.pid, part) for part in ("voila", "host", "kernel"))
     database = sum(path.stat().st_size for path in site.db.parent.glob(f"{site.db.name}*"))
     return Usage(gate, host, kernel, len(site.log()), database)

@@ -23,7 +23,6 @@ from tests.support.processes import ProcessKind, command_line, kernels_of, kill,
 
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 800}
-"""Milliseconds before a wait fails."""
 
 _RECORD_WARNINGS = """() => {
   const key = "told", all = () => JSON.parse(sessionStorage.getItem(key) ?? "[]");
@@ -145,7 +144,6 @@ class Person:
         self.button(name).click()
 
     def wait_for_text(self, text: str) -> None:
-        """Wait until the page shows `text`."""
         self.page.get_by_text(text).first.wait_for()
 
     # At the table
@@ -169,7 +167,6 @@ class Person:
         return asked
 
     def is_waiting(self) -> bool:
-        """Return True if the page waits for the other seat."""
         return "Waiting for " in self.table.locator(".nl-bar").inner_text()
 
     def shows_turn(self) -> bool:
@@ -232,19 +229,16 @@ class Person:
         self.page.evaluate("() => sessionStorage.removeItem('told')")
 
     def current_warnings(self) -> list[str]:
-        """The warnings that are shown now."""
         texts: list[str] = self.page.locator(".nl-lost, .nl-banner:visible").all_inner_texts()
         return [text for text in texts if text.strip()]
 
     def kernel(self) -> str:
-        """The id of the page's kernel."""
         data = self.page.locator("#jupyter-config-data").text_content()
         match = re.search(r'"kernelId":\s*"([0-9a-f-]{36})"', data or "")
         assert match, "the page has no kernel"
         return match[1]
 
     def completion_code(self) -> str:
-        """The completion code on the last page."""
         self.page.locator(".nl-code").wait_for()
         return str(self.page.locator(".nl-code").inner_text())
 
@@ -254,7 +248,6 @@ class Person:
     # Stored data
 
     def seat(self) -> Seat:
-        """The person's seat in their match."""
         match, _ = self.server.match(self.id)
         return next(seat for seat, id in match.people.items() if id == self.id)
 
