@@ -228,6 +228,8 @@ def test_rewritten_widgets_play_nothing_that_the_rules_forbid(host: Hosts) -> No
     (match,) = hosted.matches()
     assert match.ended is None
     assert "went wrong" not in page_text(page)
+    with pytest.raises(NotDelivered, match="moved on"):
+        acting(page).act("start")
 
 
 def test_no_widget_holds_what_the_seat_may_not_know(host: Hosts) -> None:
