@@ -127,7 +127,6 @@ def prepare(chromium: Any, person: Person, show: Show, **options: Any) -> None:
 
 
 def play_practice(person: Person, show: Show) -> None:
-    """Play a practice round to its end."""
     press(person, "Start")
     person.seated()
     show(person.page, "practice")
