@@ -62,25 +62,31 @@ class GameTable:
         return SeatPage(self.new_match())
 
     def test_every_preset_is_played_by_controls_alone(self, preset: str) -> None:
-        self.check_played_by_controls(self.new_match(preset=preset))
+        self.play(self.new_match(preset=preset))
 
-    def check_played_by_controls(self, match: Match) -> None:
-        """Play a match to its end at both seats; there, no press does anything."""
+    def play(self, match: Match) -> list[SeatPage]:
+        """Play a match to its end by the controls of both seats, and return their pages."""
         pages = [SeatPage(match, seat) for seat in SEATS]
         for _ in range(60):
             for page in pages:
                 page.widget._session.advance()
                 if match.asks(page.seat):
                     self.move(page)
+            if match.ended is not None:
+                break
         assert match.ended is not None and match.ended.end in ("AGREED", "NO_DEAL")
         assert not [event for event in match.events if isinstance(event, Rejected)]
-        events = len(match.events)
         for page in pages:
             page.widget._session.advance()
             controls = page.card._buttons, getattr(page.table, self.offering), page.table._typing
-            assert not any(map(visible, controls))
+            assert not any(map(visible, controls)) and "went wrong" not in page.state()
+        return pages
+
+    def test_presses_after_the_end_do_nothing_and_say_so(self) -> None:
+        for page in self.play(self.new_match()):
+            events = len(page.match.events)
             assert "The match is over." in press_all(page, self.reply) and "went wrong" not in page.state()
-        assert len(match.events) == events
+            assert len(page.match.events) == events
 
     def test_a_press_out_of_turn_does_nothing_and_says_why(self) -> None:
         match = Match(load(self.game), seed=1)
