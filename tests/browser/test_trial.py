@@ -122,6 +122,6 @@ def test_browsers_try_the_study_but_for_models_and_partners(tmp_path: Path) -> N
     assert (tried.name, tried.text) == ("small", study.text)
     assert (tried.pairing.wait, tried.pairing.player) == (30, "random-legal")
     assert [step.kind for step in tried.steps] == [step.kind for step in study.steps]
-    assert [settings.opponent for settings, _ in tried.matches()] == [None, "random-legal"]
+    assert [settings.opponent for settings, _ in tried.matches()] == ["random-legal", None]
     assert tried.texts == study.texts and tried.payment == study.payment
     assert browsers_study(study, with_models=True) == msgspec.structs.replace(study, pairing=tried.pairing)
