@@ -18,7 +18,9 @@ from tests.support.browser import (
     Mouse,
     accessibility_violations,
     check_result,
+    choose_game_card,
     fits_width,
+    leave_match,
     open_lobby,
     play_to_end,
     screenshot,
@@ -75,19 +77,24 @@ def test_a_person_plays_a_scenario_and_against_a_player_of_their_own(visit: Any,
     own = (f"--scenario={file}", f"--module={player}")
     with closing(serving(NEGOLAB, tmp_path / "out", *own)) as servers:
         served = next(servers)
-        page = visit(served.url)
+        page = visit(served.url, leaves=True)
         hand = Mouse(page)
         open_lobby(page)
         file.write_text(file.read_text().replace("# turns = 20 ", "turns = 12 "))
-        hand.choose(page.get_by_label("Opponent", exact=True), "haggler")
         table = start_match(hand, "agenda", choose_game=False)
         assert "Message 1 of 12" in table.inner_text()
         assert play_to_end(hand, table, "agenda")
         check_result(table, served.out, "agenda")
+        leave_match(hand)
+        choose_game_card(hand, "bargaining")
+        hand.choose(page.get_by_label("Opponent", exact=True), "haggler")
+        table = start_match(hand, "bargaining", choose_game=False)
+        assert play_to_end(hand, table, "bargaining")
+        check_result(table, served.out, "bargaining")
         page.close()
-    (record,) = nl.read(tmp_path / "out")
-    assert record.game == nl.load("agenda", scenario=str(file))
-    assert str(tmp_path).encode() not in record.to_line()
+    first, record = nl.read(tmp_path / "out")
+    assert first.game == nl.load("agenda", scenario=str(file))
+    assert str(tmp_path).encode() not in first.to_line()
     (seat,) = (seat for seat, name in record.header.players.items() if name == "haggler")
     assert record.header.notes["code"] == {seat: {"source": "haggler.py", "sha256": code_hash(player)}}
 

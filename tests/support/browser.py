@@ -111,7 +111,9 @@ def enter(page: Any, url: str, name: str) -> None:
 
 def open_lobby(page: Any) -> None:
     """Wait for the lobby; leave a match that it still shows."""
-    page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match|Another game)$")).wait_for()
+    page.locator(
+        "button:visible", has_text=re.compile("^(Start the match|Leave this match|Another game)$")
+    ).first.wait_for()
     if not page.get_by_role("button", name="Start the match").is_visible():
         leave_match(Mouse(page))
 

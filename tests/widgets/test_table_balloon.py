@@ -83,13 +83,10 @@ class TestBalloonTable(GameTable):
         return answering({EVIL}, argument=EVIL, instance=Instance(one, 2, {"A": one, "B": one}))
 
     @pytest.mark.parametrize("language", ["en", "de", "it"])
-    @pytest.mark.parametrize("argues", [True, False])
-    @pytest.mark.parametrize("thinks", [True, False])
-    def test_every_form_of_a_message_is_written_in_every_language(
-        self, language: str, argues: bool, thinks: bool
-    ) -> None:
-        more = {"require_argument": argues, "strategic_reasoning": thinks, "language": language, "turn_limit": 30}
-        self.play(self.new_match(preset="clembench" if argues else "seed", **more))
+    @pytest.mark.parametrize(("rules", "whole"), [("clembench", True), ("seed", False)], ids=["whole", "short"])
+    def test_every_form_of_a_message_is_written_in_every_language(self, language: str, rules: str, whole: bool) -> None:
+        parts = {"require_argument": whole, "strategic_reasoning": whole}
+        self.play(self.new_match(preset=rules, language=language, turn_limit=30, **parts))
 
 
 # What is ticked.
