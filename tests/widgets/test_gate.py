@@ -718,6 +718,16 @@ def test_every_answer_carries_the_headers_and_no_server(door: Gate, page: httpx2
 
 
 @pytest.mark.visitor
+@pytest.mark.parametrize("token", [None, "bad", "good", "../open", "open", "a" * 5000])
+def test_without_a_good_token_there_is_no_kernel(door: Gate, token: str | None) -> None:
+    before = [name for name, _ in door.requests()].count("bind")
+    answer = door.get("", token)
+    assert answer.status_code in (403, 429)
+    assert not KERNEL_ID.search(answer.text)
+    assert [name for name, _ in door.requests()].count("bind") == before
+
+
+@pytest.mark.visitor
 def test_another_visitors_kernel_is_refused(door: Gate, kernel: str) -> None:
     for token in ("good-mia", None):
         assert refused(door, kernel, token) == 403
@@ -776,20 +786,40 @@ def test_requests_that_cannot_be_answered_wait_for_their_turn_as_others_do(door:
     assert time.monotonic() - began > 0.9 * more / a_second
 
 
-ELSEWHERE = (
-    *("voila/api/themes/@jupyterlab/theme-light-extension/index.css", "api/kernelspecs", "api/status", "logout"),
-    *("metrics", "static/../../etc/passwd", "voila/static/..%2f..%2f..%2fetc/passwd", "voila/templates/../static/x"),
-    *("voila/templates/negolab/static/../../../../../../etc/passwd", "voila/labextensions/%2e%2e/%2e%2e/etc/passwd"),
-)
-
-
 @pytest.mark.visitor
-def test_paths_of_files_lead_nowhere_else(door: Gate) -> None:
-    for path in ELSEWHERE:
-        for method in ("GET", "POST"):
-            answer = door.get(path, "good-pat", method)
-            assert answer.status_code in (403, 404, 405), (method, path)
-            assert not any(word in answer.text for word in ("root:", "Traceback", str(door.folder)))
+@pytest.mark.parametrize(
+    "path",
+    [
+        "voila/files/study.ipynb",
+        "voila/render/study.ipynb",
+        "voila/tree",
+        "voila/query/" + NOBODY,
+        "voila/execution/" + NOBODY,
+        "voila/api/themes/@jupyterlab/theme-light-extension/index.css",
+        "study.ipynb",
+        "api/kernels",
+        "api/contents",
+        "api/sessions",
+        "api/terminals",
+        "api/kernelspecs",
+        "api/status",
+        "login",
+        "logout",
+        "lab",
+        "tree",
+        "metrics",
+        "static/../../etc/passwd",
+        "voila/static/..%2f..%2f..%2fetc/passwd",
+        "voila/templates/negolab/static/../../../../../../etc/passwd",
+        "voila/templates/../static/x",
+        "voila/labextensions/%2e%2e/%2e%2e/etc/passwd",
+    ],
+)
+def test_other_paths_answer_nothing(door: Gate, path: str) -> None:
+    for method in ("GET", "POST", "PUT", "DELETE", "OPTIONS"):
+        answer = door.get(path, "good-pat", method)
+        assert answer.status_code in (403, 404, 405), (method, path)
+        assert "root:" not in answer.text and "Traceback" not in answer.text and str(door.folder) not in answer.text
 
 
 @pytest.mark.visitor
@@ -813,6 +843,13 @@ def test_a_file_has_one_path_so_that_those_that_were_found_fill_no_memory(door: 
     for other in (f"{folder}//{name}", f"{folder}/./{name}", f"{folder}/x/../{name}", f"{folder}/%2e/{name}"):
         answer = send_raw(door.port, f"GET /{other} HTTP/1.0\r\nHost: 127.0.0.1:{door.port}\r\n\r\n")
         assert answer.startswith("HTTP/1.1 404"), other
+
+
+@pytest.mark.visitor
+def test_a_kernel_cannot_be_changed_by_other_methods(door: Gate, kernel: str) -> None:
+    for method in ("DELETE", "POST", "PUT", "PATCH"):
+        assert door.get(f"api/kernels/{kernel}", "good-cat", method).status_code == 405
+    assert socket_of(door, kernel, "good-cat")
 
 
 @pytest.mark.visitor
@@ -908,6 +945,16 @@ def open_door() -> Iterator[Gate]:
     """A gate without its defences."""
     with running_gate("pool_size=1", *careless_gate.OPEN, module=careless_gate.__name__) as running:
         yield running
+
+
+@pytest.mark.visitor
+def test_with_the_owner_check_off_another_visitors_kernel_is_open(open_door: Gate) -> None:
+    assert socket_of(open_door, open_door.open_kernel("good-ann"), "good-second")
+
+
+@pytest.mark.visitor
+def test_with_the_token_check_off_a_stranger_gets_a_kernel(open_door: Gate) -> None:
+    assert open_door.open_kernel("bad")
 
 
 @pytest.mark.visitor
