@@ -13,13 +13,15 @@ from hypothesis import strategies as st
 import negolab as nl
 from negolab.analysis import estimates, models, summary, tables
 from negolab.analysis.fallbacks import Cause, Fallbacks, cause_of, find_fallbacks, list_causes
-from negolab.catalog import list_games, load
+from negolab.catalog import load
 from negolab.events import Forfeited, Stepped
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.match import Match
 from negolab.record import Record
+from tests.engine.test_laws import cases
+from tests.support.matches import said
 
-PRESETS = [(game, preset) for game, presets in list_games().items() for preset in presets]
+PRESETS = [*cases("rules", "talk", "show")]
 SEEDS = st.integers(0, 2**32 - 1)
 JUNK = "%"
 
@@ -112,15 +114,6 @@ def test_listed_causes_are_complete_and_the_commonest_comes_first(causes: dict[C
 
 
 # Examples.
-
-
-def said(game: Any, *texts: str | tuple[Seat, str], seed: int = 1) -> Match:
-    """Play these texts, each of the first seat that is asked unless it names one."""
-    match = Match(game, seed=seed)
-    for one in texts:
-        seat, text = (next(iter(match.pending())), one) if isinstance(one, str) else one
-        match.submit(seat, text)
-    return match
 
 
 def counts(found: Fallbacks) -> tuple[int, int, int, int, bool]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 from functools import cache
-from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -12,18 +11,18 @@ import pytest
 
 import negolab as nl
 from negolab.analysis import measures, tables
-from negolab.analysis.replies import Claim, claim_truth, codes, proposals
+from negolab.analysis.replies import Claim, codes, proposals
 from negolab.catalog import game_names, load
 from negolab.game import SEATS, Invalid, Seat
 from negolab.games.balloon import Instance
-from negolab.games.balloon import measures as balloon
 from negolab.games.bargaining import measures as bargaining
 from negolab.games.split import measures as split
 from negolab.games.trading import measures as trading
 from negolab.match import Match
 from negolab.record import Record, final_state
 from negolab.scaffolds.ultimatum import Ultimatum
-from tests.conftest import ROOT
+from tests.formats.test_transcript import golden
+from tests.support.matches import said
 
 PAIRS = {
     "agenda": (("linear", "boulware"), ("random-legal", "conceder")),
@@ -39,22 +38,9 @@ def played(game: str) -> tuple[Record, ...]:
     return tuple(record for a, b in PAIRS[game] for record in nl.batch(game, a, b, n=5, seed=1))
 
 
-@pytest.fixture(params=sorted(PAIRS))
+@pytest.fixture(params=game_names())
 def records(request: pytest.FixtureRequest) -> tuple[Record, ...]:
     return played(request.param)
-
-
-def golden(game: str) -> Record:
-    (record,) = nl.read(ROOT / "data" / "replays" / f"{game}.jsonl")
-    return record
-
-
-def said(game: Any, start: Any, *texts: str) -> Record:
-    """Make a record of these texts, each replied by the seat on turn."""
-    match = Match(game, start=start)
-    for text in texts:
-        match.submit(next(iter(match.pending())), text)
-    return match.record()
 
 
 # Laws.
@@ -68,10 +54,6 @@ def test_what_is_lost_is_what_is_possible_less_what_is_reached(records: tuple[Re
         assert sum(loss or 0 for loss in found.values()) == pytest.approx(possible - joint)
         whole = found["loss_no_deal"] == possible - joint
         assert record.game.pays_as_it_goes or whole == (record.end != "AGREED") or possible == joint
-
-
-def test_every_game_is_tested_here() -> None:
-    assert sorted(PAIRS) == list(game_names())
 
 
 def test_gains_add_up_and_shares_to_one(records: tuple[Record, ...]) -> None:
@@ -144,7 +126,7 @@ def test_a_match_that_was_stopped_has_no_outcome_to_measure() -> None:
 
 def bargained(*texts: str, **params: Any) -> Record:
     game: Any = load("bargaining", **params)
-    return said(game, game.start(6500, 4000), *texts)
+    return said(game, *texts, start=game.start(6500, 4000)).record()
 
 
 def test_a_bargain_by_hand() -> None:
@@ -174,21 +156,13 @@ def test_no_deal_has_no_price_to_compare() -> None:
     assert (found["price"], found["price_less_spe"], found["price_less_nash"]) == (None, None, None)
     assert (found["turns_to_deal"], found["efficiency"], found["surplus_share_a"]) == (None, 0, None)
     assert found["frontier_distance"] == pytest.approx(2500 / 2**0.5)
+    assert measures.efficiency(record, -1, 2500) == 0, "as where waiting took from what both have without a deal"
 
 
 def test_outside_options_move_the_nash_price_and_leave_no_equilibrium_path() -> None:
     record = bargained("50", "accept", outside_seller=500)
     assert bargaining.nash_price(record) == 4000 + 500 + (2500 - 500) / 2
     assert bargaining.spe_price(record) is None
-
-
-def test_the_measures_agree_with_the_row_of_data() -> None:
-    for record in played("bargaining"):
-        found, row = measures.measure_match(record), bargaining.interview_row(record)
-        assert (found["joint"], found["efficiency"], found["price"]) == (
-            *(row["total_surplus"], row["efficiency"], row["deal_price"]),
-        )
-        assert found["surplus_share_b"] == row["buyer_surplus_share"]
 
 
 # Balloon.
@@ -199,7 +173,7 @@ def test_a_balloon_deal_by_hand() -> None:
     game: Any = load("balloon", require_argument=False)
     start = game.start(Instance({"x": 1, "y": 1, "z": 1}, 2, worth))
     texts = ("PROPOSAL: {'x', 'y'}", "PROPOSAL: {'z', 'y'}", "PROPOSAL: {'x'}\nREFUSE: {'z', 'y'}", "AGREE: {'x', 'y'}")
-    found = measures.measure_match(said(game, start, *texts))
+    found = measures.measure_match(said(game, *texts, start=start).record())
     assert (found["gain_a"], found["gain_b"], found["possible"]) == (9, 4, 14)
     assert (found["norm_a"], found["norm_b"]) == (100, pytest.approx(100 * 4 / 9))
     assert found["harmonic"] == pytest.approx(2 * 100 * 400 / 9 / (100 + 400 / 9))
@@ -210,14 +184,6 @@ def test_a_balloon_deal_by_hand() -> None:
     assert (found["switches"], found["stubbornness_a"], found["change"]) == (1, 0, pytest.approx((2 / 2 + 3 / 2) / 2))
 
 
-def test_a_deal_is_on_the_frontier_exactly_if_it_is_pareto() -> None:
-    deals = [record for record in played("balloon") if record.end == "AGREED"]
-    assert deals
-    for record in deals:
-        found = balloon.measures(record)
-        assert found["pareto"] == (measures.measure_match(record)["frontier_distance"] == 0)
-
-
 # Split.
 
 
@@ -225,16 +191,10 @@ def test_announced_hands_are_compared_with_those_that_were_dealt() -> None:
     game: Any = load("split", preset="trust-and-split", rounds=1)
     rounds = [{"stock": {"coins": 10}, "values": {"A": {"coins": 10}, "B": {"coins": 1}}}]
     start = game.start("A", [{**rounds[0], "hands": {"A": "rock", "B": "scissors"}}])
-    pairs = (("A", "My hand is rock."), ("B", "Mine is paper"))
-    match = Match(game, start=start)
-    quota = game.quota
-    for seat, text in pairs:
-        match.submit(seat, f"<message>{text}</message>")
-    for turn in range(2 * quota - 2):
-        match.submit("AB"[turn % 2], "<message>so be it</message>")  # type: ignore[arg-type]
-    for seat in SEATS:
-        match.submit(seat, "<coins_to_self>5</coins_to_self>")
-    record = match.record()
+
+    talk = ["My hand is rock.", "Mine is paper", *["so be it"] * (2 * game.quota - 2)]
+    messages = [f"<message>{text}</message>" for text in talk]
+    record = said(game, *messages, *["<coins_to_self>5</coins_to_self>"] * 2, start=start).record()
     assert split.claims(record) == (Claim(1, "A", "hand", "rock", "rock"), Claim(3, "B", "hand", "paper", "scissors"))
     found = measures.measure_match(record)
     assert (found["truth_a"], found["truth_b"]) == (1, 0)
@@ -244,19 +204,18 @@ def test_announced_hands_are_compared_with_those_that_were_dealt() -> None:
 
 def test_announced_values_are_true_or_not() -> None:
     (record,) = nl.batch(load("split", rounds=4), "truthful", "liar", n=1, seed=1)
-    found = measures.measure_match(record)
+    found, details = measures.measure_match(record), record.game.details(final_state(record))["measures"]
     assert found["truth_a"] == 1
     assert found["truth_b"] == found["honesty_rate_b"] != 1
-    assert (found["rounds"], found["efficiency"]) == (4, pytest.approx(final_measures(record)["pooled_efficiency"]))
+    assert (found["rounds"], found["efficiency"]) == (4, pytest.approx(details["pooled_efficiency"]))
 
 
-def final_measures(record: Record) -> Any:
-    return record.game.details(final_state(record))["measures"]
-
-
-def test_nothing_is_announced_where_everything_is_seen() -> None:
+def test_nothing_is_announced_where_everything_is_seen_and_nobody_is_first_where_both_move_at_once() -> None:
     (record,) = nl.batch(load("split", show="both"), "truthful", "greedy", n=1, seed=1)
     assert split.claims(record) == ()
+    (record,) = nl.batch(load("split", "no-press"), "greedy", "welfare", n=1)
+    found = measures.measure_match(record)
+    assert found["first_mover_a"] is None and found["first_mover_b"] is None
 
 
 def test_a_turn_that_ran_out_takes_nothing_back_from_the_other_seat() -> None:
@@ -277,7 +236,8 @@ def test_a_turn_that_ran_out_takes_nothing_back_from_the_other_seat() -> None:
 def traded(*texts: str) -> Record:
     game: Any = load("trading", max_turns=len(texts))
     goods: Any = {"A": (5, 0, 0, 0, 2), "B": (0, 6, 0, 0, 0)}
-    return said(game, game.start(goods, {"A": (6, 10, 15, 25, 33), "B": (5, 9, 15, 25, 40)}), *texts)
+    start = game.start(goods, {"A": (6, 10, 15, 25, 33), "B": (5, 9, 15, 25, 40)})
+    return said(game, *texts, start=start).record()
 
 
 def test_a_trade_by_hand() -> None:
@@ -287,9 +247,6 @@ def test_a_trade_by_hand() -> None:
     assert found["possible"] == 2 * 7 + 6 * 1, "both Ore to B, all Wood to A; A values Wheat more than B does"
     assert found["share"] == found["efficiency"] == pytest.approx(11 / 20)
     assert (found["offers_a"], found["refusals_b"], found["truth_a"]) == (1, 0, None)
-
-
-def test_no_trade_has_no_first_one() -> None:
     assert trading.first_trade(traded("Pass.", "Pass.")) is None
 
 
@@ -306,10 +263,6 @@ def test_said_holdings_and_values_are_compared_with_the_truth() -> None:
     ]
     found = measures.measure_match(record)
     assert (found["truth_a"], found["truth_b"]) == (pytest.approx(2 / 3), pytest.approx(2 / 3))
-
-
-def test_the_truth_of_a_seat_that_says_nothing_is_not_known() -> None:
-    assert claim_truth([Claim(1, "A", "hand", "rock", "rock")]) == {"A": 1, "B": None}
 
 
 def test_words_of_any_length_are_read_in_time_that_grows_with_them() -> None:
@@ -334,14 +287,6 @@ def test_the_golden_records_are_measured_as_ever(game: str) -> None:
     assert {name: found[name] for name in GOLDEN[game]} == pytest.approx(GOLDEN[game])
 
 
-def test_the_golden_bargain_concedes_as_its_offers_say() -> None:
-    record = golden("bargaining")
-    offers = {seat: [cents for _, by, cents in final_state(record).public.offers if by == seat] for seat in SEATS}
-    steps = {seat: [abs(new - old) for old, new in pairwise(own)] for seat, own in offers.items()}
-    found = measures.concession(record)
-    assert found == {seat: pytest.approx(sum(own) / len(own)) for seat, own in steps.items()}
-
-
 def test_waiting_costs_what_the_discount_takes() -> None:
     game = load("bargaining", rounds=4, discount_seller=0.9, discount_buyer=0.9)
     record = nl.batch(game, "boulware", "boulware", n=1)[0]
@@ -355,14 +300,6 @@ def test_waiting_costs_what_the_discount_takes() -> None:
 # Losses and concessions, worked out by hand.
 
 
-def ended(game: Any, *texts: str) -> Record:
-    match = nl.Match(game, seed=1)
-    for text in texts:
-        match.submit(next(iter(match.pending())), text)
-    assert match.ended is not None, match.events[-1]
-    return match.record()
-
-
 def lost(record: Record) -> tuple[float | None, ...]:
     joint, possible = measures.surplus(record)
     return tuple(measures.losses(record, joint, possible, proposals(record)).values())
@@ -372,27 +309,14 @@ def test_without_a_zone_no_deal_loses_nothing_and_a_deal_loses_what_it_harms() -
     options: dict[str, Any] = {"opener": "seller", "rounds": 1, "allow_no_zopa": True}
     told = {"buyer_told": ("none",), "seller_told": ("none",)}
     harmed = nl.load("bargaining", "asymmetric", buyer_values=(4000,), seller_costs=(6000,), **told, **options)
-    assert lost(ended(harmed, "$50", "Deal")) == (0, 2000, 0)
+    assert lost(said(harmed, "$50", "Deal").record()) == (0, 2000, 0)
     apart = nl.load("bargaining", "asymmetric", buyer_values=(4000,), seller_costs=(6500,), **told, **options)
-    assert lost(ended(apart, "$50", "Reject")) == (0, 0, 0) and measures.surplus(ended(apart, "$50", "Reject")) == (
-        0,
-        0,
-    )
+    kept = said(apart, "$50", "Reject").record()
+    assert lost(kept) == (0, 0, 0) and measures.surplus(kept) == (0, 0)
 
 
 def test_a_price_that_is_repeated_under_a_discount_is_no_concession() -> None:
     game = nl.load("bargaining", "exact", opener="seller", rounds=6, discount_seller=0.9, discount_buyer=0.9)
     texts = [text for _ in range(3) for text in ("$60", "$45")]
-    found = measures.concession(ended(game, *texts, "Reject"))
+    found = measures.concession(said(game, *texts, "Reject").record())
     assert found == {"A": 0, "B": 0}
-
-
-def test_rounds_of_a_division_are_priced_in_their_own_values() -> None:
-    for record in nl.batch(nl.load("split", "no-press", rounds=2), "welfare", "welfare", n=5, seed=1):
-        assert lost(record) == (0, 0, 0)
-
-
-def test_nobody_moves_first_where_both_move_at_once() -> None:
-    (record,) = nl.batch(nl.load("split", "no-press"), "greedy", "welfare", n=1)
-    found = measures.measure_match(record)
-    assert found["first_mover_a"] is None and found["first_mover_b"] is None

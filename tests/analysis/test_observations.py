@@ -7,7 +7,7 @@ import random
 import pytest
 
 import negolab as nl
-from negolab.analysis import models, observations, stats, summary, tables
+from negolab.analysis import observations, stats, summary, tables
 from negolab.analysis.observations import Sample, as_sample, deal_id, draw_id, frame_sample, sample_text
 from negolab.catalog import game_names, load
 from negolab.players.lookup import compatible_players, player
@@ -121,11 +121,6 @@ def test_an_estimate_says_what_it_rests_on() -> None:
     assert "at most 39% of draws differ" in sample_text(Sample([1.0] * 6, [*"abcdef"]).mean())
     assert sample_text(Sample([1.0, 2.0], ["a", "b"], exact=True).mean()) == "n = 2 (known exactly)"
     assert sample_text(as_sample([1.0, 2.0]).mean()) == "n = 2"
-
-
-def test_a_game_against_itself_is_one_observation() -> None:
-    frame = models.seat_frame(nl.batch("bargaining", "random-legal", "random-legal", n=12))
-    assert frame_sample(frame, "payoff").mean().n == 12
 
 
 def test_people_who_play_again_are_taken_together() -> None:

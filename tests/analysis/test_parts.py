@@ -60,10 +60,7 @@ def jobs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     return importlib.import_module("jobs_of_workers")
 
 
-@pytest.mark.parametrize("to", ["csv", "parquet"])
-def test_two_workers_write_the_bytes_of_one_process(
-    to: str, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_two_workers_write_the_bytes_of_one_process(run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(store, "PART", 5_000)
     written = []
     for count in ("1", "2"):
@@ -72,7 +69,7 @@ def test_two_workers_write_the_bytes_of_one_process(
         opened = open_source(run)
         assert len(opened.parts() or ()) > 20
         with pytest.warns(UserWarning, match="the last line is torn"):
-            rows = export.export(export.open_tables(opened), out, [to])
+            rows = export.export(export.open_tables(opened), out, ["csv", "parquet"])
         assert rows["matches"] == 60
         written.append({file.name: file.read_bytes() for file in out.iterdir()})
     assert written[0] == written[1]

@@ -14,7 +14,7 @@ from negolab.coding.units import all_readings, drawn_order, latest, units
 from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
 from tests.conftest import Served
-from tests.support.browser import accessibility_violations, fits_width, run_notebook, screenshot
+from tests.support.browser import accessibility_violations, fits_phone, run_notebook, screenshot
 from tests.support.command import negolab
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
@@ -28,7 +28,7 @@ def put_notebook(folder: Path, name: str, code: str) -> None:
 
 
 def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_with(
-    lab: Served, chromium: Any, tmp_path: Path
+    lab: Served, visit: Any, tmp_path: Path
 ) -> None:
     run = kept(tmp_path / "run", *(bargained(id=f"m{n}", cost=4000 + n) for n in range(7)))
     assert negolab("new", "codebook", "mine", cwd=tmp_path).returncode == 0
@@ -37,9 +37,7 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     code = f"from negolab_widgets import Coder\nCoder({json.dumps(str(run))}, {json.dumps(str(book))}, 'anna')"
     assert lab.folder is not None
     put_notebook(lab.folder, "coding.ipynb", code)
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+    page = visit()
     run_notebook(page, lab.url, "coding.ipynb")
     screen = page.locator(".nl-coder")
     screen.wait_for()
@@ -68,9 +66,7 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     box = screen.bounding_box()
     assert box["height"] < 800, "text, codes and buttons are on one screen"
     screenshot(page, "coder")
-    page.set_viewport_size({"width": 360, "height": 800})
-    page.wait_for_timeout(400)
-    assert fits_width(page)
+    assert fits_phone(page)
     screenshot(page, "coder-narrow")
     page.set_viewport_size({"width": 1280, "height": 900})
     page.get_by_role("button", name="Keep and continue").focus()
@@ -79,5 +75,4 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
         page.keyboard.press("Enter")
         screen.get_by_text(text).wait_for()
     assert screen.get_by_role("button", name="Keep and continue").is_disabled()
-    assert len(latest(run, "mine")["anna"]) == 21 and not errors
-    page.close()
+    assert len(latest(run, "mine")["anna"]) == 21

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +17,7 @@ from tests.support.browser import (
     Keyboard,
     Mouse,
     accessibility_violations,
+    enter,
     fits_width,
     is_turn,
     leave_match,
@@ -46,9 +49,8 @@ def until_turn(page: Any, table: Any) -> bool:
 
 
 @pytest.mark.parametrize("game", ACCEPTING)
-def test_a_standing_offer_is_accepted_by_few_keys(game: str, chromium: Any, served: Served) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(served.url)
+def test_a_standing_offer_is_accepted_by_few_keys(game: str, visit: Any, served: Served) -> None:
+    page = visit(served.url, leaves=True)
     hand = Keyboard(page)
     table = start_match(hand, game)
     accept = table.locator(".nl-decision .nl-accept:enabled:visible")
@@ -69,7 +71,6 @@ def test_a_standing_offer_is_accepted_by_few_keys(game: str, chromium: Any, serv
     assert accepted(table), table.locator(".nl-decision").inner_text()
     assert len(keys) <= MOST_KEYS
     leave_match(Mouse(page))
-    page.close()
 
 
 def accepted(table: Any) -> bool:
@@ -78,9 +79,8 @@ def accepted(table: Any) -> bool:
     return over or "accepted: you" in table.inner_text()
 
 
-def test_keys_do_nothing_while_one_types(chromium: Any, served: Served) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(served.url)
+def test_keys_do_nothing_while_one_types(visit: Any, served: Served) -> None:
+    page = visit(served.url, leaves=True)
     table = start_match(Mouse(page), "trading")
     assert until_turn(page, table)
     page.keyboard.press("o")
@@ -95,7 +95,6 @@ def test_keys_do_nothing_while_one_types(chromium: Any, served: Served) -> None:
     assert table.locator(".nl-keys").evaluate("keys => keys.open")
     assert is_turn(table)
     leave_match(Mouse(page))
-    page.close()
 
 
 IN_WINDOW = """part => {
@@ -135,9 +134,8 @@ SIZES = {"1280": {"width": 1280, "height": 800}, "1024": {"width": 1024, "height
 
 @pytest.mark.parametrize("width", SIZES)
 @pytest.mark.parametrize("game", game_names())
-def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str, chromium: Any, served: Served) -> None:
-    page = chromium.new_page(viewport=SIZES[width])
-    page.goto(served.url)
+def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str, visit: Any, served: Served) -> None:
+    page = visit(served.url, SIZES[width], leaves=True)
     hand = Mouse(page)
     table = start_match(hand, game)
     for _ in range(3):
@@ -153,7 +151,6 @@ def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str,
         page.wait_for_function("([table, before]) => table.innerText !== before", arg=[table.element_handle(), before])
         page.wait_for_timeout(700)
     leave_match(hand)
-    page.close()
 
 
 WHOLE = "column => [...column.children].slice(0, -1).every((part) => part.scrollHeight <= part.clientHeight + 1)"
@@ -161,19 +158,26 @@ SCROLLS_INSIDE = "list => list.clientHeight >= 96 && list.scrollHeight > list.cl
 
 
 @pytest.fixture(scope="module")
-def entries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[int]:
-    """The port of a page with tables of many sizes, and of games of a user's own."""
-    page = entries_page(tmp_path_factory.mktemp("entries"))
-    with running_gate("pool_size=2", page=page, warm=False) as gate:
-        yield gate.port
+def entries(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, Path]]:
+    """The address of a page with tables of many sizes, and of games of a user's own; where it keeps what it is sent."""
+    folder = tmp_path_factory.mktemp("entries")
+    with running_gate("pool_size=2", page=entries_page(folder), warm=False) as gate:
+        yield gate.url, folder
+
+
+def try_table(visit: Any, url: str, kind: str) -> Any:
+    """Open the page of a kind of entry."""
+    page = visit()
+    enter(page, url, kind.replace(" ", "-"))
+    page.get_by_role("button", name=f"Try {kind}", exact=True).click()
+    return page
 
 
 @pytest.mark.parametrize("kind", [*OFFERED, "hands", "job"])
-def test_what_a_move_needs_is_in_the_window_however_much_there_is(kind: str, chromium: Any, entries: int) -> None:
-    page = chromium.new_context(viewport=SIZES["1280"]).new_page()
-    page.goto(f"http://127.0.0.1:{entries}/join/good-{kind.replace(' ', '-')}")
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_role("button", name=f"Try {kind}", exact=True).click()
+def test_what_a_move_needs_is_in_the_window_however_much_there_is(
+    kind: str, visit: Any, entries: tuple[str, Path]
+) -> None:
+    page = try_table(visit, entries[0], kind)
     table = page.locator(".nl-page .nl-page")
     for size in SIZES.values():
         page.set_viewport_size(size)
@@ -182,4 +186,26 @@ def test_what_a_move_needs_is_in_the_window_however_much_there_is(kind: str, chr
             assert table.locator(".nl-checklist .nl-wide").evaluate(SCROLLS_INSIDE)
             assert table.locator(".nl-filling").evaluate(WHOLE), "nothing lies upon what the set sums to"
     assert accessibility_violations(page, ".nl-page") == []
-    page.context.close()
+
+
+KEYS = {
+    "hands": (["o", "Tab", "Enter"], "paper"),
+    "job": (["o", "ArrowUp", "ArrowUp", "Tab", "Tab", "Tab", "ArrowUp", "Enter"], "$2, 1 days off"),
+    "picnic": (["o", "Space", "Tab", "Tab", "Space", "Enter"], "take bread, cherries"),
+}
+"""What is pressed at the table of a game of a user's own, from the bar on, and what is said by it."""
+
+
+@pytest.mark.parametrize("kind", KEYS)
+def test_own_games_are_played_by_the_keyboard_in_inputs_without_a_line_for_them(
+    kind: str, visit: Any, entries: tuple[str, Path]
+) -> None:
+    (url, folder), (keys, meant) = entries, KEYS[kind]
+    page = try_table(visit, url, kind)
+    page.locator(".nl-decision").wait_for()
+    page.wait_for_function("document.activeElement.closest('.nl-decision')")
+    assert accessibility_violations(page) == []
+    for key in keys:
+        page.keyboard.press(key)
+    page.wait_for_timeout(1000)
+    assert json.loads((folder / f"{kind}.jsonl").read_text()) == meant

@@ -19,7 +19,6 @@ from tests.support.browser import (
     fits_width,
     leave_match,
     open_lobby,
-    open_page,
     play_to_end,
     run_notebook,
     screenshot,
@@ -38,9 +37,9 @@ IN_VIEW = """(part) => {
 
 
 @pytest.mark.parametrize("game", game_names() if SLOW else ["agenda", "bargaining"])
-def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium: Any) -> None:
+def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, visit: Any) -> None:
     """By keyboard, which JupyterLab wants for itself; `test_play` plays by mouse."""
-    page, errors = open_page(chromium)
+    page = visit()
     run_notebook(page, lab.url, f"games/{game}.ipynb")
     hand, start = Keyboard(page), page.get_by_role("button", name="Start the match")
     start.wait_for()
@@ -52,13 +51,10 @@ def test_a_person_plays_a_game_in_its_notebook(game: str, lab: Served, chromium:
     check_result(table, lab.out, game)
     page.get_by_role("button", name="Another game").click()
     start.wait_for()
-    assert not errors
-    page.close()
 
 
-def test_the_lobby_is_all_in_view_and_links_no_monitor_without_a_study(served: Served, chromium: Any) -> None:
-    page, errors = open_page(chromium)
-    page.goto(served.url)
+def test_the_lobby_is_all_in_view_and_links_no_monitor_without_a_study(served: Served, visit: Any) -> None:
+    page = visit(served.url)
     open_lobby(page)
     assert page.get_by_role("navigation", name="Pages").get_by_role("link").all_inner_texts() == ["Play", "Replay"]
     start = page.get_by_role("button", name="Start the match")
@@ -70,13 +66,10 @@ def test_the_lobby_is_all_in_view_and_links_no_monitor_without_a_study(served: S
             for part in (start, page.get_by_label("Preset"), page.get_by_label("Opponent")):
                 assert part.evaluate(IN_VIEW), (game, width, part)
             assert accessibility_violations(page) == [] and fits_width(page)
-    assert not errors
-    page.close()
 
 
-def test_the_lobby_shows_what_was_chosen_last_after_a_match(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    page.goto(served.url)
+def test_the_lobby_shows_what_was_chosen_last_after_a_match(served: Served, visit: Any) -> None:
+    page = visit(served.url, leaves=True)
     hand = Keyboard(page)
     open_lobby(page)
     choose_game_card(hand, "bargaining")
@@ -90,12 +83,10 @@ def test_the_lobby_shows_what_was_chosen_last_after_a_match(served: Served, chro
     assert chosen == ["Seller knows your value, you a checked range", "Concedes slowly (boulware)"]
     record = read(served.out)[-1]
     assert (record.header.preset, record.header.players["A"]) == ("verified", "boulware")
-    page.close()
 
 
-def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    page.goto(served.url)
+def test_the_focus_is_seen_and_not_lost(served: Served, visit: Any) -> None:
+    page = visit(served.url, leaves=True)
     hand = Keyboard(page)
     open_lobby(page)
     outline = "() => getComputedStyle(document.activeElement).outlineStyle"
@@ -110,12 +101,10 @@ def test_the_focus_is_seen_and_not_lost(served: Served, chromium: Any) -> None:
     assert page.evaluate(outline) == "solid"
     leave_match(hand)
     page.wait_for_function("() => document.activeElement.innerText === 'Choose a game'")
-    page.close()
 
 
-def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    page.goto(served.url)
+def test_a_bad_reply_is_explained_beside_the_box(served: Served, visit: Any) -> None:
+    page = visit(served.url)
     table = start_match(Mouse(page), "balloon")
     table.locator(".nl-keys summary").click()
     box = table.get_by_label("Your message")
@@ -125,25 +114,17 @@ def test_a_bad_reply_is_explained_beside_the_box(served: Served, chromium: Any) 
     assert table.locator("img").count() == 0
     assert box.input_value(), "what was written is still there to be mended"
     screenshot(page, "balloon-rejected")
-    page.close()
 
 
-def test_the_page_serves_nothing_but_itself(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto(served.url)
+def test_the_page_serves_nothing_but_itself(served: Served, visit: Any) -> None:
+    page = visit(served.url)
     start_match(Mouse(page), "split")
-    outside = [url for url in asked if not url.startswith((served.base, "data:", "blob:"))]
-    assert outside == []
     for path in ("voila/files/play.ipynb", "voila/tree", "api/contents", "api/terminals"):
         assert page.request.get(served.base + path).status in (403, 404, 405), path
-    page.close()
 
 
-def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    page.goto(served.url)
+def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, visit: Any) -> None:
+    page = visit(served.url, leaves=True)
     table = start_match(Mouse(page), "trading")
     words = "The quick brown fox jumps over the lazy dog and runs on."
     table.get_by_label("Your message").press_sequentially(words, delay=5)
@@ -152,12 +133,10 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, chromium: Any
     leave_match(Mouse(page))
     said = [e.reply.text for e in read(served.out)[-1].events if hasattr(e, "reply") and words in e.reply.text]
     assert said == [words]
-    page.close()
 
 
-def test_presses_behind_one_that_waits_for_what_was_typed_are_kept(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    page.goto(served.url)
+def test_presses_behind_one_that_waits_for_what_was_typed_are_kept(served: Served, visit: Any) -> None:
+    page = visit(served.url, leaves=True)
     table = start_match(Mouse(page), "trading")
     table.get_by_label("Your message").evaluate(
         """box => {
@@ -171,12 +150,10 @@ def test_presses_behind_one_that_waits_for_what_was_typed_are_kept(served: Serve
     amounts = [field.input_value() for field in table.locator(".nl-stepper input").all()]
     assert sorted(amounts)[-2:] == ["1", "3"]
     leave_match(Mouse(page))
-    page.close()
 
 
-def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    page.goto(served.url)
+def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, visit: Any) -> None:
+    page = visit(served.url, leaves=True)
     table = start_match(Mouse(page), "trading")
     MOVES["trading"](Mouse(page), table)
     page.wait_for_timeout(1000)
@@ -187,23 +164,19 @@ def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, chro
     assert page.locator(".nl-page .nl-page").inner_text() == before
     leave_match(Mouse(page))
     assert read(served.out)[-1].end == "ABORTED"
-    page.close()
 
 
-def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Served, chromium: Any) -> None:
-    page, _ = open_page(chromium)
-    page.goto(served.url)
+def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Served, visit: Any) -> None:
+    page = visit(served.url)
     page.get_by_role("button", name="Start the match").wait_for()
     page.route("**/replay", lambda route: (page.wait_for_timeout(6000), route.continue_()))
     page.get_by_role("link", name="Replay").click()
     page.get_by_role("heading", name="Replay").wait_for()
     assert page.url.partition("?")[0].endswith("/replay")
-    page.close()
 
 
-def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(chromium: Any, served: Served) -> None:
-    page = chromium.new_page()
-    page.goto(served.url)
+def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(visit: Any, served: Served) -> None:
+    page = visit(served.url, leaves=True)
     table = start_match(Mouse(page), "trading")
     words = table.get_by_label("Your message")
     words.fill("long " * 60_000)
@@ -214,4 +187,3 @@ def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(chromium:
     table.get_by_role("button", name="Message only").click()
     table.locator(".nl-past .nl-you", has_text="Let us trade.").first.wait_for()
     leave_match(Mouse(page))
-    page.close()

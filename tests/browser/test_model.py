@@ -3,7 +3,6 @@ inspected and branched from afterwards."""
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from collections.abc import Iterator
@@ -17,11 +16,12 @@ from negolab.store import read
 from negolab.verification import replay_differences
 from tests.conftest import SLOW, Served, serving
 from tests.support.browser import (
+    WIDE,
     Mouse,
     accessibility_violations,
     choose_game_card,
     fill_seed,
-    fits_width,
+    fits_phone,
     is_turn,
     leave_match,
     open_lobby,
@@ -31,7 +31,6 @@ from tests.support.local_model import LocalModel, serving_model
 
 pytestmark = [pytest.mark.browser, pytest.mark.model]
 
-WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 800}}
 MODEL = "a language model"
 SETTINGS = "temperature=0,max_tokens=80"
 EXCHANGES = 3 if SLOW else 1
@@ -54,7 +53,7 @@ def desk(model: LocalModel, tmp_path_factory: pytest.TempPathFactory) -> Iterato
 @pytest.fixture(scope="module")
 def page(desk: Served, chromium: Any) -> Iterator[Any]:
     """The tab of the lobby. Each test goes on where the one before stopped; no script may fail."""
-    context = chromium.new_context(viewport=WIDTHS["1280"])
+    context = chromium.new_context(viewport=WIDE)
     errors: list[str] = []
     context.on("weberror", lambda failed: errors.append(str(failed.error)))
     yield context.new_page()
@@ -72,24 +71,12 @@ def replay(page: Any, desk: Served) -> Any:
 
 
 def looked_at(page: Any, name: str) -> None:
-    """Check accessibility and phone width; with NEGOLAB_SHOTS, save pictures, light and dark."""
+    """Check accessibility and phone width, and save a picture of each."""
     assert accessibility_violations(page) == []
-    pictures(page, name)
-    page.set_viewport_size(WIDTHS["360"])
-    page.wait_for_timeout(300)
-    assert fits_width(page)
-    page.set_viewport_size(WIDTHS["1280"])
-
-
-def pictures(page: Any, name: str) -> None:
-    for scheme in ("light", "dark") if "NEGOLAB_SHOTS" in os.environ else ():
-        page.emulate_media(color_scheme=scheme)
-        for width, size in WIDTHS.items():
-            page.set_viewport_size(size)
-            page.wait_for_timeout(400)
-            screenshot(page, f"model-{name}-{scheme}-{width}")
-    page.emulate_media(color_scheme="light")
-    page.set_viewport_size(WIDTHS["1280"])
+    screenshot(page, f"model-{name}-1280")
+    assert fits_phone(page)
+    screenshot(page, f"model-{name}-360")
+    page.set_viewport_size(WIDE)
 
 
 def answered(page: Any, before: str = "") -> None:
@@ -133,8 +120,7 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
     hand.press(page.get_by_role("button", name="Start the match"))
     page.get_by_role("status").filter(has_text="local is thinking.").wait_for()
     table = page.locator(".nl-page .nl-page")
-    if "NEGOLAB_SHOTS" in os.environ:
-        screenshot(page, "model-thinking-light-1280")
+    screenshot(page, "model-thinking")
     answered(page)
     looked_at(page, "table")
     for number in range(EXCHANGES):
@@ -174,7 +160,7 @@ def test_the_replay_shows_the_exchange(replay: Any, desk: Served) -> None:
         card.get_by_text(summary).click()
     assert "You are the seller" in card.inner_text()
     assert str(first.raw) in card.inner_text()
-    pictures(replay, "exchange")
+    screenshot(replay, "model-exchange")
 
 
 def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Served) -> None:

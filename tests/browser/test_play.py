@@ -13,17 +13,14 @@ from tests.support.browser import (
     Mouse,
     accessibility_violations,
     check_result,
-    fits_width,
+    fits_phone,
     open_lobby,
-    open_page,
     play_to_end,
     screenshot,
     start_match,
 )
 
 pytestmark = pytest.mark.browser
-
-NARROW = {"width": 360, "height": 800}
 
 
 HANDS = [
@@ -35,9 +32,8 @@ HANDS = [
 
 
 @pytest.mark.parametrize(("game", "hand"), HANDS)
-def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, chromium: Any) -> None:
-    page, errors = open_page(chromium)
-    page.goto(served.url)
+def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: Served, visit: Any) -> None:
+    page = visit(served.url)
     open_lobby(page)
     assert accessibility_violations(page) == []
     table = start_match(hand(page), game)
@@ -51,11 +47,7 @@ def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: 
     screenshot(page, f"{game}-end")
     check_result(table, served.out, game)
     assert accessibility_violations(page) == []
-    page.set_viewport_size(NARROW)
-    page.wait_for_timeout(300)
-    assert fits_width(page)
+    assert fits_phone(page)
     for name in ("Replay", "Play"):
         page.get_by_role("link", name=name, exact=True).click()
     page.get_by_role("button", name="Rematch").wait_for()
-    assert not errors
-    page.close()

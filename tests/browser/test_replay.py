@@ -19,6 +19,7 @@ from tests.support.browser import (
     Keyboard,
     accessibility_violations,
     branch_replay,
+    fits_phone,
     fits_width,
     run_notebook,
     screenshot,
@@ -41,10 +42,8 @@ def replaying(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     yield from launching(out, command="page", page="replay", source=source)
 
 
-def test_a_published_episode_is_branched_at_its_third_message(replaying: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+def test_a_published_episode_is_branched_at_its_third_message(replaying: Served, visit: Any) -> None:
+    page = visit()
     branch_replay(page, replaying.url)
     assert page.get_by_role("alert").filter(has_text="crashed").count() == 1
     assert page.locator(".nl-half").count() == 2, "two branches side by side"
@@ -55,11 +54,7 @@ def test_a_published_episode_is_branched_at_its_third_message(replaying: Served,
     records = read(replaying.out)
     assert [record.header.notes.get("forked_from") for record in records] == [None, records[0].id, records[0].id]
     assert all(record.end for record in records)
-    page.set_viewport_size({"width": 360, "height": 800})
-    page.wait_for_timeout(400)
-    assert fits_width(page)
-    assert not errors
-    page.close()
+    assert fits_phone(page)
 
 
 @pytest.fixture(scope="module")
@@ -68,10 +63,9 @@ def golden(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     yield from launching(tmp_path_factory.mktemp("out"), command="page", page="replay", source=GOLDEN)
 
 
-def open_record(chromium: Any, url: str, game: str) -> Any:
+def open_record(visit: Any, url: str, game: str) -> Any:
     """Open a record of the list by its row."""
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(url)
+    page = visit(url)
     page.get_by_role("button", name="Show the list").click()
     page.locator(".nl-records tbody tr", has_text=game).first.click()
     page.locator(".nl-replay-head", has_text=game).wait_for()
@@ -115,10 +109,10 @@ def smallest_text(page: Any) -> float:
 
 
 @pytest.mark.parametrize("game", ["balloon", "bargaining", "agenda"])
-def test_the_cockpits_plane_follows_the_step(golden: Served, chromium: Any, game: str) -> None:
+def test_the_cockpits_plane_follows_the_step(golden: Served, visit: Any, game: str) -> None:
     record = read(GOLDEN / f"{game}.jsonl")[0]
     steps = record_steps(record)
-    page = open_record(chromium, golden.url, game)
+    page = open_record(visit, golden.url, game)
     for number in (1, 3, 4, len(steps)):
         go_to(page, number)
         made = [
@@ -132,11 +126,10 @@ def test_the_cockpits_plane_follows_the_step(golden: Served, chromium: Any, game
     paid = page.locator("[data-mark=deal]").evaluate("({ dataset }) => [Number(dataset.a), Number(dataset.b)]")
     assert paid == list(record.payoffs.values())
     assert accessibility_violations(page) == []
-    page.close()
 
 
-def test_moves_and_points_are_linked_by_hover_and_click(golden: Served, chromium: Any) -> None:
-    page = open_record(chromium, golden.url, "bargaining")
+def test_moves_and_points_are_linked_by_hover_and_click(golden: Served, visit: Any) -> None:
+    page = open_record(visit, golden.url, "bargaining")
     page.locator('.nl-move[data-step="3"]').hover()
     assert page.locator('.nl-plane .nl-point.nl-linked[data-step="3"]').count() == 1
     assert "3. Buyer proposes $45.00" in page.locator(".nl-readout").inner_text()
@@ -145,11 +138,10 @@ def test_moves_and_points_are_linked_by_hover_and_click(golden: Served, chromium
     page.locator('.nl-plane .nl-point[data-step="5"]').click()
     page.locator(".nl-moment h2", has_text="Buyer proposes $55.00").wait_for()
     assert step_number(page) == 5
-    page.close()
 
 
-def test_one_screen_holds_the_cockpit(golden: Served, chromium: Any) -> None:
-    page = open_record(chromium, golden.url, "balloon")
+def test_one_screen_holds_the_cockpit(golden: Served, visit: Any) -> None:
+    page = open_record(visit, golden.url, "balloon")
     page.keyboard.press("End")
     page.locator(".nl-moment h2", has_text="The end").wait_for()
     for part in (".nl-replay-head", ".nl-steps", ".nl-moment", ".nl-moves", ".nl-plane", ".nl-plane-strip"):
@@ -161,11 +153,10 @@ def test_one_screen_holds_the_cockpit(golden: Served, chromium: Any) -> None:
         page.set_viewport_size({"width": width, "height": 900})
         page.wait_for_timeout(200)
         assert smallest_text(page) >= 12 and fits_width(page), width
-    page.close()
 
 
-def test_keys_step_through_a_match_but_not_while_one_types(golden: Served, chromium: Any) -> None:
-    page = open_record(chromium, golden.url, "bargaining")
+def test_keys_step_through_a_match_but_not_while_one_types(golden: Served, visit: Any) -> None:
+    page = open_record(visit, golden.url, "bargaining")
     count = int(page.get_by_role("slider").get_attribute("max"))
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowRight")
@@ -186,12 +177,10 @@ def test_keys_step_through_a_match_but_not_while_one_types(golden: Served, chrom
     for key in ("ArrowLeft", "Home", "Space", "End"):
         page.keyboard.press(key)
     assert step_number(page) == before and find.input_value().count(" ") == 2
-    page.close()
 
 
-def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(replaying.url)
+def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying: Served, visit: Any) -> None:
+    page = visit(replaying.url)
     slider = page.get_by_role("slider")
     slider.wait_for()
     hand = Keyboard(page)
@@ -206,12 +195,10 @@ def test_a_match_is_scrubbed_by_the_keyboard_alone_and_seen_as_a_seat(replaying:
     page.wait_for_function("() => ![...document.querySelectorAll('.nl-view-a')].some((one) => one.offsetParent)")
     assert page.locator(".nl-plane").count() == 0, "the plane is the experimenter's"
     assert accessibility_violations(page) == []
-    page.close()
 
 
-def test_a_list_is_sorted_filtered_and_walked_through_by_the_keyboard(golden: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    page.goto(golden.url)
+def test_a_list_is_sorted_filtered_and_walked_through_by_the_keyboard(golden: Served, visit: Any) -> None:
+    page = visit(golden.url)
     hand = Keyboard(page)
     page.get_by_role("button", name="Show the list").wait_for()
     hand.press(page.get_by_role("button", name="Show the list"))
@@ -230,13 +217,10 @@ def test_a_list_is_sorted_filtered_and_walked_through_by_the_keyboard(golden: Se
     page.wait_for_function("() => document.activeElement.matches('h1')")
     page.keyboard.press("ArrowRight")
     assert step_number(page) == 2, "the focus is on the match that was opened"
-    page.close()
 
 
-def test_the_tour_runs_and_its_replay_moves(lab: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
+def test_the_tour_runs_and_its_replay_moves(lab: Served, visit: Any) -> None:
+    page = visit()
     run_notebook(page, lab.url, "tour.ipynb")
     slider = page.locator(".nl-replay").get_by_role("slider").first
     slider.wait_for()
@@ -261,19 +245,13 @@ def test_the_tour_runs_and_its_replay_moves(lab: Served, chromium: Any) -> None:
     assert page.locator(".js-plotly-plot").count() > 0
     assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
     assert accessibility_violations(page, ".nl-page", least=("serious", "critical")) == []
-    assert not errors
-    page.close()
 
 
-def test_a_file_is_stepped_through_from_disk_without_a_network(chromium: Any, tmp_path: Path) -> None:
+def test_a_file_is_stepped_through_from_disk_without_a_network(visit: Any, tmp_path: Path) -> None:
     file = tmp_path / "matches.html"
     records = [read(GOLDEN / f"{game}.jsonl")[0] for game in ("bargaining", "agenda")]
     file.write_text(replay_page(records), "utf-8")
-    context = chromium.new_context(viewport={"width": 1280, "height": 800}, offline=True)
-    page = context.new_page()
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    page.goto(file.as_uri())
+    page = visit(file.as_uri(), offline=True)
     count = page.locator(".nl-steps-count")
     for record in records:
         steps = len(record_steps(record))
@@ -289,19 +267,15 @@ def test_a_file_is_stepped_through_from_disk_without_a_network(chromium: Any, tm
         turn = page.locator("[data-turn='1']")
         if turn.is_enabled():
             turn.click()
-    page.set_viewport_size({"width": 360, "height": 740})
-    assert fits_width(page)
-    assert errors == []
-    context.close()
+    assert fits_phone(page)
 
 
-def test_a_number_of_a_tournaments_report_opens_the_match_that_it_links(chromium: Any, tmp_path: Path) -> None:
+def test_a_number_of_a_tournaments_report_opens_the_match_that_it_links(visit: Any, tmp_path: Path) -> None:
     command = ["tournament", "bargaining", "--players", "linear,boulware,conceder", "--n", "10", "--out", str(tmp_path)]
     negolab(*command).check_returncode()
     negolab("report", str(tmp_path)).check_returncode()
     matches = held((tmp_path / "report-matches.html").read_text())["matches"]
-    page = chromium.new_page(viewport={"width": 360, "height": 800})
-    page.goto((tmp_path / "report.html").as_uri())
+    page = visit((tmp_path / "report.html").as_uri(), {"width": 360, "height": 800})
     assert fits_width(page) and accessibility_violations(page) == []
     numbers = page.get_by_role("group", name="Payoffs against each opponent: bargaining").get_by_role("link")
     for at in (0, 5):
@@ -310,4 +284,3 @@ def test_a_number_of_a_tournaments_report_opens_the_match_that_it_links(chromium
         page.wait_for_selector(".nl-cockpit-place *")
         assert matches[page.evaluate("document.getElementById('match').selectedIndex")]["id"] == id
         page.go_back()
-    page.close()

@@ -24,6 +24,7 @@ from tests.support.browser import (
     Mouse,
     accessibility_violations,
     click_mark,
+    fits_phone,
     fits_width,
     run_notebook,
     screenshot,
@@ -33,7 +34,6 @@ from tests.support.sweeps import finish_cells, finished_sweep
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-"""Milliseconds that a test waits."""
 THERE = 20
 """Cells of 24 that are finished when the page opens."""
 
@@ -54,19 +54,6 @@ def shown(run: SweepFolder, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     yield from showing([sys.executable, "-m", "negolab", "sweep", "show", str(run.path), f"--out={out}"], out, cwd=ROOT)
 
 
-def opened(chromium: Any, url: str) -> Any:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
-    page.faults = []
-    page.on("pageerror", lambda error: page.faults.append(str(error)))
-    page.on("request", lambda request: None if _is_here(request.url) else page.faults.append(request.url))
-    page.goto(url)
-    return page
-
-
-def _is_here(url: str) -> bool:
-    return url.startswith(("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:"))
-
-
 def figure_says(page: Any, words: str) -> None:
     page.locator(".nl-chart .js-plotly-plot text", has_text=words).first.wait_for()
 
@@ -83,8 +70,8 @@ def taken(page: Any, button: str) -> tuple[str, bytes]:
     return download.value.suggested_filename, Path(download.value.path()).read_bytes()
 
 
-def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served, chromium: Any) -> None:
-    page = opened(chromium, shown.url)
+def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served, visit: Any) -> None:
+    page = visit(shown.url)
     hand = Mouse(page)
     page.get_by_text(f"60 matches of {THERE} of 24 cells are read").wait_for()
     figure_says(page, "mean ")
@@ -123,12 +110,11 @@ def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served
     page.get_by_text("36 matches.").wait_for()
     assert said(page.get_by_label("Outcome").locator("option:checked")) == "result: payoff of B (dollars)"
     assert not page.get_by_label("boulware", exact=True).first.is_checked()
-    assert accessibility_violations(page) == [] and page.faults == []
-    page.close()
+    assert accessibility_violations(page) == []
 
 
-def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: Any) -> None:
-    page = opened(chromium, shown.url)
+def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, visit: Any) -> None:
+    page = visit(shown.url)
     figure_says(page, "mean ")
     page.get_by_label("Find").first.fill("beta=5 rounds=8 how=boulware repeat=0")
     option = page.get_by_label("Cells").locator("option")
@@ -140,12 +126,10 @@ def test_a_cell_is_opened_in_replay_beside_its_results(shown: Served, chromium: 
     rows = page.locator(".nl-records tbody tr")
     rows.nth(2).wait_for()
     assert "time:beta=5.0" in said(rows.first) and "boulware" in said(rows.first)
-    assert page.faults == []
-    page.close()
 
 
-def test_two_clicks_lead_from_a_heat_map_to_the_step_that_decided_a_match(shown: Served, chromium: Any) -> None:
-    page = opened(chromium, shown.url)
+def test_two_clicks_lead_from_a_heat_map_to_the_step_that_decided_a_match(shown: Served, visit: Any) -> None:
+    page = visit(shown.url)
     figure_says(page, "mean ")
     page.get_by_label("Figure", exact=True).select_option(label="heat map of means")
     page.locator(".nl-chart .hm").first.wait_for()
@@ -160,12 +144,11 @@ def test_two_clicks_lead_from_a_heat_map_to_the_step_that_decided_a_match(shown:
     assert accessibility_violations(page) == []
     page.get_by_role("button", name="All cells").click()
     page.locator(".nl-chart .hm").first.wait_for()
-    assert page.get_by_role("slider").count() == 0 and page.faults == []
-    page.close()
+    assert page.get_by_role("slider").count() == 0
 
 
-def test_the_keyboard_leads_from_the_board_to_a_match(shown: Served, chromium: Any) -> None:
-    page = opened(chromium, shown.url)
+def test_the_keyboard_leads_from_the_board_to_a_match(shown: Served, visit: Any) -> None:
+    page = visit(shown.url)
     figure_says(page, "mean ")
     hand = Keyboard(page)
     hand.press(page.get_by_role("button", name="2 done: beta 0.2, rounds 8, how linear"))
@@ -176,12 +159,10 @@ def test_the_keyboard_leads_from_the_board_to_a_match(shown: Served, chromium: A
     hand.press(page.get_by_role("button", name="All cells"))
     hand.press(page.get_by_role("button", name="the matches of beta 1, rounds 4"))
     page.get_by_role("heading", name="Matches of beta 1, rounds 4").wait_for()
-    assert page.faults == []
-    page.close()
 
 
-def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, chromium: Any) -> None:
-    page = opened(chromium, shown.url)
+def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, visit: Any) -> None:
+    page = visit(shown.url)
     figure_says(page, "mean ")
     hand = Keyboard(page)
     hand.choose(page.get_by_label("Figure", exact=True), "heat map")
@@ -196,34 +177,29 @@ def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, c
     )
     page.wait_for_timeout(500)
     screenshot(page, "results-360")
-    assert fits_width(page) and accessibility_violations(page) == [] and page.faults == []
-    page.close()
+    assert fits_width(page) and accessibility_violations(page) == []
 
 
-def test_the_notebook_shows_the_same_in_jupyterlab(run: SweepFolder, lab: Served, chromium: Any) -> None:
-    page = chromium.new_page(viewport={"width": 1280, "height": 900})
+def test_the_notebook_shows_the_same_in_jupyterlab(run: SweepFolder, lab: Served, visit: Any) -> None:
+    page = visit()
     run_notebook(page, lab.url, "dashboards/results.ipynb")
     page.get_by_text(re.compile(r"\d+ matches of \d+ of 24 cells are read")).wait_for()
     figure_says(page, "mean ")
     name, svg = taken(page, "Figure as SVG")
     assert name.startswith("out-surplus_share") and b"mean share of the joint surplus" in svg
-    page.close()
 
 
-def test_a_tournament_is_shown_while_it_is_played(tmp_path: Path, chromium: Any) -> None:
+def test_a_tournament_is_shown_while_it_is_played(tmp_path: Path, visit: Any) -> None:
     command = [sys.executable, "-m", "negolab", "tournament"]
     play = ["trading", "--players", "random-legal,tit-for-tat,fair-split", "--out", str(tmp_path / "run")]
     negolab("tournament", *play, "--n", "10").check_returncode()
     showing_it = contextmanager(showing)([*command, "show", str(tmp_path / "run")], tmp_path / "branches", cwd=ROOT)
     with showing_it as shown:
-        page = opened(chromium, shown.url)
+        page = visit(shown.url)
         page.get_by_text("60 of 60 matches").wait_for()
         page.get_by_role("group", name="Payoffs against each opponent: trading").wait_for()
         assert accessibility_violations(page) == []
         negolab("tournament", *play, "--n", "20").check_returncode()
         page.get_by_text("120 of 120 matches").wait_for()
-        page.set_viewport_size({"width": 360, "height": 800})
-        page.wait_for_timeout(400)
-        assert fits_width(page) and not page.faults
+        assert fits_phone(page)
         screenshot(page, "tournament-360")
-        page.close()

@@ -1,7 +1,8 @@
-"""A person writes a scenario and plays it in the browser, without Python: `negolab new scenario`, `negolab serve`."""
+"""A person plays a scenario of their own in the browser, against a player of their own: `negolab new`, `serve`."""
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -17,14 +18,16 @@ from tests.support.browser import (
     Mouse,
     accessibility_violations,
     check_result,
+    choose_game_card,
     fits_width,
+    leave_match,
     open_lobby,
-    open_page,
     play_to_end,
     screenshot,
     start_match,
 )
 from tests.support.command import NEGOLAB, negolab
+from tests.support.own_code import code_hash
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
@@ -47,10 +50,8 @@ def lobby(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("file", SCENARIOS, ids=lambda file: file.stem)
-def test_a_table_of_any_size_is_played_by_keyboard_alone(file: Path, scheme: str, lobby: Served, chromium: Any) -> None:
-    page, errors = open_page(chromium)
-    page.emulate_media(color_scheme=scheme)
-    page.goto(lobby.url)
+def test_a_table_of_any_size_is_played_by_keyboard_alone(file: Path, scheme: str, lobby: Served, visit: Any) -> None:
+    page = visit(lobby.url, color_scheme=scheme)
     hand = Keyboard(page)
     open_lobby(page)
     hand.choose(page.get_by_label("Preset", exact=True), nl.load("agenda", scenario=file).title)
@@ -67,16 +68,16 @@ def test_a_table_of_any_size_is_played_by_keyboard_alone(file: Path, scheme: str
     play_to_end(hand, table, "agenda", lambda move: look(move) if move < 2 else None)
     look("end")
     check_result(table, lobby.out, "agenda")
-    assert not errors
-    page.close()
 
 
-def test_a_person_plays_a_scenario_of_their_own_on_the_served_page(chromium: Any, tmp_path: Path) -> None:
+def test_a_person_plays_a_scenario_and_against_a_player_of_their_own(visit: Any, tmp_path: Path) -> None:
     negolab("new", "scenario", "mine", cwd=tmp_path).check_returncode()
     file = tmp_path / "mine.toml"
-    with closing(serving(NEGOLAB, tmp_path / "out", "--scenario", str(file))) as servers:
-        served, (page, errors) = next(servers), open_page(chromium)
-        page.goto(served.url)
+    player = Path(shutil.copy(ROOT / "negolab" / "scaffolds" / "haggler.py", tmp_path / "haggler.py"))
+    own = (f"--scenario={file}", f"--module={player}")
+    with closing(serving(NEGOLAB, tmp_path / "out", *own)) as servers:
+        served = next(servers)
+        page = visit(served.url, leaves=True)
         hand = Mouse(page)
         open_lobby(page)
         file.write_text(file.read_text().replace("# turns = 20 ", "turns = 12 "))
@@ -84,11 +85,18 @@ def test_a_person_plays_a_scenario_of_their_own_on_the_served_page(chromium: Any
         assert "Message 1 of 12" in table.inner_text()
         assert play_to_end(hand, table, "agenda")
         check_result(table, served.out, "agenda")
-        assert not errors
+        leave_match(hand)
+        choose_game_card(hand, "bargaining")
+        hand.choose(page.get_by_label("Opponent", exact=True), "haggler")
+        table = start_match(hand, "bargaining", choose_game=False)
+        assert play_to_end(hand, table, "bargaining")
+        check_result(table, served.out, "bargaining")
         page.close()
-    (record,) = nl.read(tmp_path / "out")
-    assert record.game == nl.load("agenda", scenario=str(file))
-    assert str(tmp_path).encode() not in record.to_line()
+    first, record = nl.read(tmp_path / "out")
+    assert first.game == nl.load("agenda", scenario=str(file))
+    assert str(tmp_path).encode() not in first.to_line()
+    (seat,) = (seat for seat, name in record.header.players.items() if name == "haggler")
+    assert record.header.notes["code"] == {seat: {"source": "haggler.py", "sha256": code_hash(player)}}
 
 
 def test_what_is_wrong_in_a_scenario_is_said_before_the_server_starts(tmp_path: Path) -> None:

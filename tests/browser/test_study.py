@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,12 +22,13 @@ from tests.support.browser import (
     Keyboard,
     Mouse,
     accessibility_violations,
+    fits_phone,
     fits_width,
     offer_first_options,
     open_sheet,
     screenshot,
 )
-from tests.support.host_process import study_toml
+from tests.support.host_process import solo_treatment, study_toml
 from tests.support.processes import ProcessKind
 from tests.support.study_server import PHONE, WIDE, Person, StudyServer, serving_study
 
@@ -52,6 +55,7 @@ TOGETHER = {
 }
 """A short game for two people."""
 
+RELOADS = int(os.environ.get("NEGOLAB_RELOADS", "12"))
 HOLDS_OUT = 6
 """Own moves at agenda and balloon before an agreement."""
 
@@ -278,32 +282,7 @@ def test_who_closed_the_page_seconds_ago_is_met_by_nobody_and_keeps_the_place(tm
 
 
 def test_every_page_of_a_visit_is_usable_by_keyboard_and_on_a_phone(tmp_path: Path, chromium: Any) -> None:
-    """Visit from the link to the code with the Tab key alone, 360 px wide, checking accessibility and width."""
-    met: list[str] = []
-
-    def checked(page: Any, name: str) -> None:
-        met.append(name)
-        page.wait_for_timeout(300)
-        assert accessibility_violations(page) == [], name
-        assert fits_width(page), name
-        screenshot(page, f"study-{name}")
-
-    with serving_study(tmp_path, study_visit.STUDY, *study_visit.OPTIONS) as server:
-        person = study_visit.visit(chromium, server, checked, PHONE)
-        assert met == list(study_visit.PAGES)
-        assert person.completion_code() == "DONE4242"
-        person.wait_for_text("For taking part")
-        back = person.page.get_by_role("link", name="Continue to panel.example")
-        assert back.get_attribute("href") == "https://panel.example/submissions/complete?cc=DONE4242"
-        assert back.get_attribute("rel") == "noopener noreferrer"
-        person.check_record()
-        with server.database() as database:
-            assert database.answers(person.id)["experience"] == "never"
-        person.close()
-
-
-def test_a_study_of_many_steps_is_usable_by_keyboard_and_on_a_phone(tmp_path: Path, chromium: Any) -> None:
-    """Pass the quiz at the second attempt, play two matches, see the results, answer a grid, and see the earnings."""
+    """Visit from the link to the code with the Tab key alone, checking accessibility and the width of 360 px."""
     met: list[str] = []
 
     def checked(page: Any, name: str) -> None:
@@ -314,19 +293,29 @@ def test_a_study_of_many_steps_is_usable_by_keyboard_and_on_a_phone(tmp_path: Pa
             page.set_viewport_size(size)
             page.wait_for_timeout(300)
             assert fits_width(page), name
-            screenshot(page, f"steps-{name}-{size['width']}")
+            screenshot(page, f"study-{name}-{size['width']}")
 
-    with serving_study(tmp_path, study_visit.STEPS) as server:
-        person = study_visit.visit_steps(chromium, server, checked, PHONE)
-        assert met == list(study_visit.STEP_PAGES)
+    with serving_study(tmp_path, study_visit.STUDY, *study_visit.OPTIONS) as server:
+        person = study_visit.Visit(chromium, server, checked, size=PHONE).pass_through()
+        assert met == list(study_visit.PAGES)
+        assert person.completion_code() == "DONE4242"
+        person.wait_for_text("For taking part")
+        back = person.page.get_by_role("link", name="Continue to panel.example")
+        assert back.get_attribute("href") == "https://panel.example/submissions/complete?cc=DONE4242"
+        assert back.get_attribute("rel") == "noopener noreferrer"
+        person.check_record()
         with server.database() as database:
-            assert database.answers(person.id) == {
-                "felt.fair": "mostly",
-                "felt.again": "not at all",
-                "how": "by numbers",
-            }
-            assert [attempt.is_right for attempt in database.attempts(person.id)] == [False, True, True, True]
-            assert len(database.matches(server.study.name, participant=person.id)) == 2
+            answers, attempts = database.answers(person.id), database.attempts(person.id)
+        assert answers == {
+            "experience": "never",
+            "age": "36",
+            "group": "",
+            "remarks": "",
+            "felt.fair": "mostly",
+            "felt.again": "not at all",
+            "how": "by numbers",
+        }
+        assert [attempt.is_right for attempt in attempts] == [False, True, True, True]
         assert person.errors == []
         person.close()
 
@@ -357,9 +346,7 @@ def test_the_researcher_sees_a_participant_and_ends_it_for_them(tmp_path: Path, 
         assert person.completion_code() == "STOP4242"
         person.wait_for_text("The experimenter has ended the study for you.")
         page.get_by_role("cell", name="ended", exact=True).wait_for()
-        page.set_viewport_size(PHONE)
-        page.wait_for_timeout(300)
-        assert fits_width(page)
+        assert fits_phone(page)
         record = person.check_record()
         last = record.events[-1]
         assert isinstance(last, Ended)
@@ -466,3 +453,18 @@ def shot(person: Person, name: str) -> None:
     """Save what is in view."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     person.page.screenshot(path=str(SHOTS / f"in-view-{name}-{person.page.viewport_size['width']}.png"))
+
+
+def test_a_page_reloaded_at_random_moments_comes_back_to_its_table(tmp_path: Path, chromium: Any) -> None:
+    rng = random.Random(35)
+    alone = solo_treatment("fair", more="params = { rounds = 14 }")
+    with serving_study(tmp_path, study_toml("bargaining", alone)) as server:
+        person = Person(chromium, server).join().begin().seated()
+        for _ in range(RELOADS):
+            person.page.reload(wait_until=rng.choice(("commit", "domcontentloaded", "load")))
+            if rng.random() < 0.3:  # the next one meets the page while it loads
+                person.page.wait_for_timeout(rng.uniform(0, 800))
+            else:
+                person.wait_until(person.shows_turn, "the page is dead")
+                person.page.wait_for_timeout(rng.uniform(0, 2000))
+        person.wait_until(person.shows_turn, "the page is dead")

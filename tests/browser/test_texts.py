@@ -17,7 +17,8 @@ import pytest
 from negolab.studies.study_file import catalogue, read_study
 from negolab.texts import flatten, format_texts
 from tests.conftest import SLOW
-from tests.support.study_server import Person, StudyServer, serving_study
+from tests.support.study_server import Person, serving_study
+from tests.support.study_visit import OPTIONS, PAGES, TEMPLATE, Visit
 
 pytestmark = pytest.mark.browser
 
@@ -26,67 +27,34 @@ GERMAN = flatten(tomllib.loads((Path(__file__).parents[1] / "support/german.toml
 
 OPEN, CLOSE = "\N{MATHEMATICAL LEFT WHITE SQUARE BRACKET}", "\N{MATHEMATICAL RIGHT WHITE SQUARE BRACKET}"
 
-STUDY = """
-title = "Μια μικρή μελέτη"
-game = "{game}"
-seed = 3
-consent = "Συμφωνείτε;"
-instructions = "Παίξτε."
-closing = "Ευχαριστούμε."
-[[treatments]]
-name = "pairs"
-{params}
-[pairing]
-wait = 4
-then = "{player}"
-[limits]
-reply = 200
-[codes]
-complete = "4242"
-[[steps]]
-kind = "consent"
-[[steps]]
-kind = "questions"
-seconds = 300
-[[steps.questions]]
-name = "age"
-label = "Ηλικία;"
-kind = "number"
-required = true
-[[steps.questions]]
-name = "often"
-label = "Πόσο συχνά;"
-kind = "choice"
-choices = ["ποτέ", "συχνά"]
-[[steps]]
-kind = "instructions"
-[[steps]]
-kind = "quiz"
-attempts = 3
-[[steps.questions]]
-name = "half"
-label = "Πόσο;"
-kind = "choice"
-choices = ["μηδέν", "μισό"]
-answer = "μηδέν"
-[[steps]]
-kind = "practice"
-opponent = "{player}"
-{params}
-[[steps]]
-kind = "match"
-[[steps]]
-kind = "results"
-[[steps]]
-kind = "questions"
-[[steps.questions]]
-name = "remarks"
-label = "Σχόλια;"
-[payment]
-currency = "EUR"
-rate = 0.01
-show_up = 2.0
-"""
+GREEK = {
+    "title": "Μια μικρή μελέτη",
+    "consent": "Συμφωνείτε;",
+    "instructions": "Παίξτε.",
+    "closing": "Ευχαριστούμε.",
+    "experience": "Πόσο συχνά;",
+    "never": "ποτέ",
+    "once": "μία φορά",
+    "often": "συχνά",
+    "age": "Ηλικία;",
+    "group": "Ομάδα;",
+    "quiz": "Δύο ερωτήσεις.",
+    "paid": "Πόσο;",
+    "right": "μηδέν",
+    "wrong": "μισό",
+    "turns": "Πόσοι γύροι;",
+    "results": "Τέλος.",
+    "felt": "Συμφωνείτε τώρα;",
+    "fair": "Ήταν δίκαιο.",
+    "again": "Ξανά.",
+    "not_at_all": "καθόλου",
+    "partly": "λίγο",
+    "mostly": "πολύ",
+    "how": "Πώς;",
+    "feeling": "αίσθηση",
+    "numbers": "αριθμοί",
+    "remarks": "Σχόλια;",
+}
 
 SCENARIO = """
 title = "Μια δουλειά"
@@ -159,22 +127,18 @@ def words_of(texts: Iterator[str]) -> set[str]:
     return {word.lower() for text in texts for word in _WORD.findall(re.sub(r"\{\w+\}", " ", text))}
 
 
-class Visit:
-    """A visit of a marked German study in a browser; `met` are the pages that were looked at."""
+class Look:
+    """What is looked at in a marked German study."""
 
-    def __init__(self, server: StudyServer, defaults: dict[str, str]) -> None:
-        self.server = server
-        self.english = {
-            word for word in words_of(iter(defaults.values())) - words_of(iter(GERMAN.values())) if len(word) > 2
-        }
+    def __init__(self, defaults: dict[str, str]) -> None:
+        german = words_of(iter(GERMAN.values()))
+        self.english = {word for word in words_of(iter(defaults.values())) - german if len(word) > 2}
         self.met: list[str] = []
 
-    def text(self, key: str) -> str:
-        return self.server.study.texts[key]
-
-    def look(self, page: Any, name: str) -> None:
+    def __call__(self, page: Any, name: str) -> None:
         """Check everything that a page shows."""
-        page.wait_for_timeout(250)
+        page.wait_for_timeout(700)
+        assert page.locator("html").get_attribute("lang") == "de", name
         found = page.evaluate(VISIBLE)
         assert outside_marks(found["texts"]) == [], f"{name}: {found['texts']}"
         shown = words_of(iter(found["texts"])) | (words_of(iter(found["loose"])) - words_of(iter(found["said"])))
@@ -182,129 +146,24 @@ class Visit:
         assert english == set(), f"{name}: {found}"
         self.met.append(name)
 
-    def press(self, page: Any, key: str) -> None:
-        button = page.get_by_role("button", name=self.text(key), exact=True)
-        button.first.wait_for()
-        button.first.click()
-
-    def wait_for(self, page: Any, key: str) -> None:
-        page.get_by_text(self.text(key)).first.wait_for()
-
-
-def write_study(folder: Path, game: str) -> tuple[str, dict[str, str]]:
-    """Return a study in German with marks, and the default texts in whose place these are."""
-    params, player = PLAYED[game]
-    (folder / "job.toml").write_text(SCENARIO, "utf-8")
-    text = STUDY.format(game=game, params=params, player=player)
-    (folder / "small.toml").write_text(text, "utf-8")
-    defaults = catalogue(read_study(folder / "small.toml"))
-    named = {key: "Dinge" for key in defaults if key.startswith(("split.items.", "split.one."))}
-    german = {key: text for key, text in (GERMAN | named).items() if key in defaults}
-    assert german.keys() == defaults.keys()
-    marked = {key: text if key == "gate.language" else f"{OPEN}{text}{CLOSE}" for key, text in german.items()}
-    return f"{text}\n{format_texts(marked, {})}\n", defaults
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("game", PLAYED if SLOW else ("agenda", "trading"))
-def test_no_word_of_the_default_texts_is_visible_in_a_german_study(game: str, tmp_path: Path, chromium: Any) -> None:
-    text, defaults = write_study(tmp_path, game)
-    with serving_study(tmp_path, text, "--max-kernels=1") as server:
-        visit = Visit(server, defaults)
-        without_a_link(visit, chromium)
-        person = Person(chromium, server)
-        prepare(visit, person, chromium)
-        play(visit, person, "practice")
-        visit.press(person.page, "page.continue")
-        visit.wait_for(person.page, "page.waiting")
-        visit.look(person.page, "waiting")
-        person.seated()
-        in_between(visit, person)
-        play(visit, person, "match")
-        finish(visit, person)
-        assert {"join", "queue", "faults", "quiz", "results", "practice 0", "match 0", "match over", "closed"} <= set(
-            visit.met
-        )
-        person.close()
-
-
-def without_a_link(visit: Visit, chromium: Any) -> None:
-    page = chromium.new_page()
-    for path in ("", "join/abc.def.ghi", "tree"):
-        page.goto(visit.server.base + path)
-        assert page.locator("html").get_attribute("lang") == "de"
-        visit.look(page, f"small page {path}")
-    page.close()
-
-
-def prepare(visit: Visit, person: Person, chromium: Any) -> None:
-    """From the link to the Start button, with a second visitor in the queue."""
-    page = person.page
-    page.goto(person.link)
-    visit.look(page, "join")
-    visit.press(page, "gate.continue")
-    visit.wait_for(page, "page.agree")
-    visit.look(page, "consent")
-    assert page.locator("html").get_attribute("lang") == "de"
-    later = Person(chromium, visit.server)
-    later.page.goto(later.link)
-    visit.press(later.page, "gate.continue")
-    visit.wait_for(later.page, "gate.next")
-    later.page.wait_for_timeout(1000)
-    visit.look(later.page, "queue")
-    later.close()
-    visit.press(page, "page.agree")
-    visit.wait_for(page, "page.send_answers")
-    visit.look(page, "questions")
-    visit.press(page, "page.send_answers")
-    visit.wait_for(page, "page.one_wrong")
-    visit.look(page, "faults")
-    page.locator("input[type=text]").first.fill("36")
-    page.get_by_text("συχνά", exact=True).click()
-    visit.press(page, "page.send_answers")
-    visit.wait_for(page, "page.instructions")
-    visit.look(page, "instructions")
-    page.locator(".nl-primary:visible").first.click()
-    visit.wait_for(page, "page.check")
-    page.get_by_text("μισό", exact=True).click()
-    visit.press(page, "page.check")
-    visit.wait_for(page, "page.not_right")
-    visit.look(page, "quiz")
-    page.get_by_text("μηδέν", exact=True).click()
-    visit.press(page, "page.check")
-
-
-def play(visit: Visit, person: Person, name: str) -> None:
-    """Play a match to its end, looking at the table at each turn and after each move."""
-    person.seated()
-    for number in range(40):
-        person.wait_until(lambda: person.is_over() or person.table.locator(".nl-bar .nl-turn").count())
-        if person.is_over():
-            break
-        visit.look(person.page, f"{name} {number}")
-        move(person, number)
-        person.page.wait_for_timeout(700)
-        visit.look(person.page, f"{name} {number}, moved")
-    else:
-        raise AssertionError("40 moves and no end")
-    person.page.wait_for_timeout(500)
-    visit.look(person.page, f"{name} over")
-
-
-def move(person: Person, number: int) -> None:
-    """Offer something in the first two turns, then accept what there is to accept."""
-    table = person.table
-    accept = table.locator(".nl-accept:visible:enabled")
-    primary = table.locator(".nl-primary:visible:enabled:not(.nl-accept)")
-    if number > 1 and accept.count():
-        accept.first.click()
-    elif primary.count():
-        compose(table)
-        primary.first.click()
-    else:
-        table.locator(".nl-refuse:visible:enabled").first.click()
-        if (sure := table.locator(".nl-leaving .nl-refuse:visible:enabled")).count() > 1:
-            sure.last.click()
+    def move(self, person: Person, match: str) -> None:
+        """Offer something in the first two turns, then accept what there is to accept; look before and after."""
+        number = sum(name.startswith(f"{match} ") for name in self.met) // 2
+        assert number < 40, "no end"
+        self(person.page, f"{match} {number}")
+        table = person.table
+        accept = table.locator(".nl-accept:visible:enabled")
+        primary = table.locator(".nl-primary:visible:enabled:not(.nl-accept)")
+        if number > 1 and accept.count():
+            accept.first.click()
+        elif primary.count():
+            compose(table)
+            primary.first.click()
+        else:
+            table.locator(".nl-refuse:visible:enabled").first.click()
+            if (sure := table.locator(".nl-leaving .nl-refuse:visible:enabled")).count() > 1:
+                sure.last.click()
+        self(person.page, f"{match} {number}, moved")
 
 
 def compose(table: Any) -> None:
@@ -323,34 +182,27 @@ def compose(table: Any) -> None:
     table.page.wait_for_timeout(400)
 
 
-def in_between(visit: Visit, person: Person) -> None:
-    """The question before leaving, the keys, a second tab, and a lost connection."""
-    page = person.page
-    visit.press(page, "page.leave")
-    visit.look(page, "leaving")
-    visit.press(page, "page.leave_no")
-    page.locator(".nl-keys summary").last.click()
-    visit.look(page, "keys")
-    older, person.page = page, person.tab()
-    person.page.goto(person.link)
-    person.seated()
-    older.locator(".nl-away").wait_for(state="attached")
-    visit.look(older, "second tab")
-    older.close()
-    person.context.set_offline(True)
-    visit.wait_for(person.page, "gate.banners.lost")
-    visit.look(person.page, "lost")
-    person.context.set_offline(False)
-    person.wait_until(lambda: person.current_warnings() == [] and person.table.count() == 1)
+def write_study(folder: Path, game: str) -> tuple[str, dict[str, str]]:
+    """Return a study in German with marks, and the default texts in whose place these are."""
+    params, player = PLAYED[game]
+    (folder / "job.toml").write_text(SCENARIO, "utf-8")
+    parts = {"game": game, "params": params, "player": player, "practised": player, "practice": params}
+    text = TEMPLATE.format(**GREEK, **parts)
+    (folder / "small.toml").write_text(text, "utf-8")
+    defaults = catalogue(read_study(folder / "small.toml"))
+    named = {key: "Dinge" for key in defaults if key.startswith(("split.items.", "split.one."))}
+    german = {key: text for key, text in (GERMAN | named).items() if key in defaults}
+    assert german.keys() == defaults.keys()
+    marked = {key: text if key == "gate.language" else f"{OPEN}{text}{CLOSE}" for key, text in german.items()}
+    return f"{text}\n{format_texts(marked, {})}\n", defaults
 
 
-def finish(visit: Visit, person: Person) -> None:
-    visit.press(person.page, "page.continue")
-    visit.wait_for(person.page, "page.results")
-    visit.look(person.page, "results")
-    visit.press(person.page, "page.continue")
-    visit.wait_for(person.page, "page.send_answers")
-    visit.look(person.page, "questions after")
-    visit.press(person.page, "page.send_answers")
-    visit.wait_for(person.page, "page.completion_code")
-    visit.look(person.page, "closed")
+@pytest.mark.long
+@pytest.mark.parametrize("game", PLAYED if SLOW else ("agenda", "trading"))
+def test_no_word_of_the_default_texts_is_visible_in_a_german_study(game: str, tmp_path: Path, chromium: Any) -> None:
+    text, defaults = write_study(tmp_path, game)
+    look = Look(defaults)
+    with serving_study(tmp_path, text, *OPTIONS) as server:
+        Visit(chromium, server, look, look.move, GREEK).pass_through().close()
+    assert [name for name in look.met if " " not in name] == list(PAGES)
+    assert {"practice 0", "match 0, moved"} <= set(look.met)

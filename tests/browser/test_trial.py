@@ -18,85 +18,19 @@ from negolab.studies.trial import browsers
 from negolab.studies.trial.browsers import invite_links
 from negolab.studies.trial.stand_ins import browsers_study
 from tests.conftest import free_port, needs, running
+from tests.support.study_visit import ENGLISH, TEMPLATE
 
-STUDY = """
-title = "Two bargains"
-game = "bargaining"
-seed = 5
-consent = "Will you take part?"
-instructions = "You agree on a price."
-closing = "Thank you."
-[payment]
-currency = "EUR"
-show_up = 1.00
-rate = 0.01
-[pairing]
-wait = 60
-[limits]
-reply = 100
-[[treatments]]
-name = "pairs"
-params = { rounds = 4 }
-[[steps]]
-kind = "consent"
-[[steps]]
-kind = "instructions"
-[[steps]]
-kind = "quiz"
-attempts = 2
-[[steps.questions]]
-name = "without"
-label = "What do you earn without a deal?"
-kind = "choice"
-choices = ["half", "nothing"]
-answer = "nothing"
-[[steps.questions]]
-name = "people"
-label = "How many bargain?"
-kind = "number"
-answer = "2"
-[[steps]]
-kind = "match"
-[[steps]]
-kind = "match"
-opponent = "llm:nobody"
-[[steps]]
-kind = "questions"
-[[steps.questions]]
-name = "age"
-label = "How old are you?"
-kind = "number"
-least = 18
-required = true
-[[steps.questions]]
-name = "felt"
-label = "How far do you agree?"
-kind = "grid"
-required = true
-rows = { fair = "It was fair.", again = "Again, please." }
-choices = ["no", "partly", "yes"]
-[[steps.questions]]
-name = "why"
-label = "Why?"
-kind = "several"
-choices = ["by feeling", "by numbers"]
-[[steps.questions]]
-name = "land"
-label = "Where do you live?"
-kind = "choice"
-choices = ["A", "B", "C", "D", "E", "F", "G", "H"]
-[[steps.questions]]
-name = "remarks"
-label = "Anything else?"
-[[steps]]
-kind = "results"
-[codes]
-complete = "DONE"
-[texts]
-gate.continue = "Weiter"
-page.start = "Los"
-"""
-
+PARTS = {
+    "game": "bargaining",
+    "params": "params = { rounds = 4 }",
+    "player": "",
+    "practised": "llm:nobody",
+    "practice": "params = { rounds = 2 }",
+}
+STUDY = (
+    TEMPLATE.format(**ENGLISH, **PARTS).replace('wait = 9\nthen = ""', "wait = 60")
+    + '[texts]\ngate.continue = "Weiter"\npage.start = "Los"\n'
+)
 ALONE = """
 title = "One bargain"
 game = "bargaining"
@@ -125,15 +59,16 @@ def test_two_browsers_pass_all_pages_of_a_study_as_a_pair(tmp_path: Path, capsys
     code, out, err = try_(capsys, monkeypatch, tmp_path, STUDY, "--browser", "2", "--pictures", str(tmp_path / "shots"))
     assert (code, "nothing is wrong" in out) == (0, True), out + err
     rows = {line.split("  ")[0]: line.split()[-3:] for line in out.splitlines()}
-    for page in ("1 consent", "2 instructions", "3 quiz", "4 match", "5 match", "6 questions", "7 results", "end"):
-        assert int(rows[page][0]) == 2 or page == "4 match", out
-    assert out.count("complete  DONE") == 2 and "llm:nobody was played by random-legal" in out
+    kinds = ("consent", "questions", "instructions", "quiz", "practice", "match", "results", "questions")
+    for page in (*(f"{number} {kind}" for number, kind in enumerate(kinds, 1)), "end"):
+        assert int(rows[page][0]) == 2 or page == "6 match", out
+    assert out.count("complete  DONE4242") == 2 and "llm:nobody was played by random-legal" in out
     assert "bots" not in out, "only browsers are run"
     for folder, width in (("1-1280", 1280), ("2-360", 360)):
         pictures = sorted(path.name for path in (tmp_path / "shots" / folder).iterdir())
-        assert pictures[:4] == ["01-join.png", "02-consent.png", "03-instructions.png", "04-quiz.png"]
-        assert {name[3:] for name in pictures} >= {"match.png", "match-over.png", "questions.png", "end.png"}
-        size = (tmp_path / "shots" / folder / "04-quiz.png").read_bytes()[16:20]
+        assert pictures[:4] == ["01-join.png", "02-consent.png", "03-questions.png", "04-instructions.png"]
+        assert {name[3:] for name in pictures} >= {"quiz.png", "match.png", "match-over.png", "end.png"}
+        size = (tmp_path / "shots" / folder / "02-consent.png").read_bytes()[16:20]
         assert int.from_bytes(size, "big") == width
     assert sorted(path.name for path in tmp_path.iterdir()) == ["shots", "small.toml"], "nothing else is kept"
 
@@ -187,6 +122,6 @@ def test_browsers_try_the_study_but_for_models_and_partners(tmp_path: Path) -> N
     assert (tried.name, tried.text) == ("small", study.text)
     assert (tried.pairing.wait, tried.pairing.player) == (30, "random-legal")
     assert [step.kind for step in tried.steps] == [step.kind for step in study.steps]
-    assert [settings.opponent for settings, _ in tried.matches()] == [None, "random-legal"]
+    assert [settings.opponent for settings, _ in tried.matches()] == ["random-legal", None]
     assert tried.texts == study.texts and tried.payment == study.payment
     assert browsers_study(study, with_models=True) == msgspec.structs.replace(study, pairing=tried.pairing)

@@ -21,7 +21,7 @@ from negolab.store import read
 from negolab.studies import links
 from negolab.studies.database import Database
 from tests.conftest import free_port
-from tests.support.command import NEGOLAB, negolab
+from tests.support.command import NEGOLAB, negolab, refusal, succeeding
 
 BASE = """
 title = "A study"
@@ -36,8 +36,19 @@ opponent = "fair-split"
 
 
 def test_a_command_starts_without_libraries_that_only_some_commands_need() -> None:
-    heavy = "{'jsonschema', 'nbformat', 'openai', 'pandas', 'papermill', 'plotly', 'pyarrow', 'scipy', 'statsmodels'}"
-    code = f"import sys, negolab.cli; print(sorted({heavy} & sys.modules.keys()))"
+    heavy = [
+        "aiohttp",
+        "jsonschema",
+        "nbformat",
+        "openai",
+        "pandas",
+        "papermill",
+        "plotly",
+        "pyarrow",
+        "scipy",
+        "statsmodels",
+    ]
+    code = f"import sys, negolab.cli; print(sorted({set(heavy)} & sys.modules.keys()))"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=300)
     assert ran.stdout.strip() == "[]"
 
@@ -98,12 +109,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["watch", "trading", "--set", "max_turn=3"], "unknown parameter 'max_turn': did you mean max_turns?"),
         (["watch", "trading", "--set", "max_turns=many"], "max_turns"),
         (["watch", "trading", "--set", "max_turns"], "is not of the form name=value"),
-        (["watch", "trading", "--a", "gredy-honest"], "unknown player 'gredy-honest' for trading: did you mean"),
-        (
-            ["watch", "bargaining", "--a", "time:bta=2"],
-            "player 'time' has no parameter 'bta': did you mean beta?",
-        ),
-        (["play", "trading", "--seat", "C"], "--seat must be A or B"),
+        (["watch", "bargaining", "--a", "time:bta=2"], "player 'time' has no parameter 'bta': did you mean beta?"),
         (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),
         (["replay", "nowhere.jsonl", "--browser"], "no records at nowhere.jsonl"),
         (["replay", ".", "--browser", "--seat", "A"], "leave out --id and --seat"),
@@ -111,7 +117,6 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["export", "nowhere", "--to", "text"], "--to 'text': did you mean tex?"),
         (["play", "bargaining", "--seat", "C"], "--seat must be A (seller) or B (buyer), not 'C'"),
         (["export", "nowhere", "--to", "csv", "--seat", "A"], "tables contain both seats; choose --to md, html, tex"),
-        (["watch", "bargaining", "--a", "time:beta=abc"], "parameter beta of the player must be a number, not 'abc'"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
         (["watch", "trading", "--out", __file__], "is a file"),
         (["lab", "--dir", __file__, "--no-browser", "--port", "FREE"], "is a file, where a folder is needed"),
@@ -124,10 +129,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
     ],
 )
 def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
-    ran = negolab(*(str(free_port()) if arg == "FREE" else arg for arg in args))
-    assert ran.returncode == 2
-    assert said in ran.stderr
-    assert ran.stderr.count("\n") == 1, ran.stderr
+    assert said in refusal(*(str(free_port()) if arg == "FREE" else arg for arg in args))
 
 
 def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
@@ -189,18 +191,6 @@ def test_leaving_keeps_what_was_played(tmp_path: Path) -> None:
     assert record.end == "ABORTED"
 
 
-@pytest.mark.parametrize("to", ["md", "html", "tex", "csv", "parquet"])
-def test_records_are_exported(tmp_path: Path, to: str) -> None:
-    negolab("batch", "trading", "--a", "fair-split", "--b", "chat", "--n", "3", "--out", str(tmp_path))
-    ran = negolab("export", str(tmp_path), "--to", to, "--out", str(tmp_path / "out"))
-    assert ran.returncode == 0, ran.stderr
-    written = list((tmp_path / "out").iterdir())
-    assert len(written) == (9 if to in ("csv", "parquet") else 3), (
-        "tables with settings, dictionary and README, or a transcript each"
-    )
-    assert all(path.stat().st_size for path in written)
-
-
 def test_a_person_is_told_that_the_rules_decided_for_it(tmp_path: Path) -> None:
     text = "abc\nstill nothing\n/quit\n"
     ran = negolab("play", "bargaining", "--seat", "Seller", "--against", "boulware", "--out", str(tmp_path), text=text)
@@ -236,8 +226,7 @@ def test_links_that_have_expired_are_not_offered_as_unused(tmp_path: Path) -> No
 )
 def test_a_place_that_cannot_be_written_is_said_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:
     invited(tmp_path)
-    ran = negolab("study", *args, cwd=tmp_path)
-    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1
+    assert said in refusal("study", *args, cwd=tmp_path)
 
 
 @pytest.mark.parametrize("game", ["balloon", "bargaining"])
@@ -263,8 +252,7 @@ def test_a_study_is_added_to_a_database_of_others_only_when_that_is_said(tmp_pat
     invited(tmp_path)
     (tmp_path / "other.toml").write_text(BASE)
     for command in (["links", "other.toml", "-n", "1"], ["status", "other.toml"], ["export", "other.toml"]):
-        ran = negolab("study", *command, "--db", "prices.db", cwd=tmp_path)
-        assert ran.returncode == 2 and "the database has prices" in ran.stderr and ran.stderr.count("\n") == 1
+        assert "the database has prices" in refusal("study", *command, "--db", "prices.db", cwd=tmp_path)
     ran = negolab("study", "links", "other.toml", "-n", "1", "--db", "prices.db", "--new", cwd=tmp_path)
     assert ran.returncode == 0 and ran.stdout.count("/join/") == 1
 
@@ -274,8 +262,7 @@ def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
     negolab("watch", "trading", "--seed", "987654321", "--out", str(tmp_path))
     (record,) = read(tmp_path)
     for seat in ("A", "B"):
-        ran = negolab("export", str(tmp_path), "--to", to, "--seat", seat, "--out", str(tmp_path / "out"))
-        assert ran.returncode == 0, ran.stderr
+        succeeding("export", str(tmp_path), "--to", to, "--seat", seat, "--out", str(tmp_path / "out"))
         (shown,) = (path.read_text("utf-8") for path in (tmp_path / "out").glob(f"*-{seat}.{to}"))
         assert f"as seat {seat} saw it" in shown.replace("\n", " ")
         for hidden in (record.id, str(record.header.seed), *record.header.players.values(), "worth start"):
@@ -299,16 +286,14 @@ def test_games_that_will_be_copies_are_named_before_they_are_played(
     players: tuple[str, str], more: tuple[str, ...], told: str, tmp_path: Path
 ) -> None:
     a, b = players
-    done = negolab("batch", "bargaining", "--a", a, "--b", b, "--n", "8", *more, "--out", str(tmp_path / "run"))
-    assert done.returncode == 0
+    done = succeeding("batch", "bargaining", "--a", a, "--b", b, "--n", "8", *more, "--out", str(tmp_path / "run"))
     assert (f"Nothing is random in this batch: {told}" in done.stderr) == bool(told)
     assert ("For random draws, try --preset" in done.stderr) == bool(told)
 
 
 def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) -> None:
     for n in ("20", "30"):
-        ran = negolab(*BATCH, "--n", n, "--out", str(tmp_path))
-        assert ran.returncode == 0, ran.stderr
+        ran = succeeding(*BATCH, "--n", n, "--out", str(tmp_path))
     assert "30 matches" in ran.stdout
     assert "[" in ran.stdout and "n = 30" in ran.stdout
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
@@ -335,7 +320,7 @@ def test_a_batch_whose_records_are_lost_ends_with_an_error_and_no_summary(
     lose: Callable[[Path], None], workers: int, tmp_path: Path
 ) -> None:
     folder = tmp_path / "run"
-    command = [*NEGOLAB, *BATCH, "--n", "4000", "--workers", str(workers), "--out", str(folder)]
+    command = [*NEGOLAB, *BATCH, "--n", "1000", "--workers", str(workers), "--out", str(folder)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     file = folder / "records.jsonl"
     while not file.exists() or file.stat().st_size < 1 << 13:
@@ -366,8 +351,7 @@ def test_ten_kills_lose_no_game_and_repeat_none(tmp_path: Path) -> None:
         process.kill()
         process.wait()
     assert kills == 10
-    ran = negolab(*command, str(killed))
-    assert ran.returncode == 0, ran.stderr
+    succeeding(*command, str(killed))
     negolab(*command, str(whole))
     left, right = ({r.id: (r.events, r.header.players) for r in read(folder)} for folder in (killed, whole))
     assert len(left) == len(read(killed)) == n

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import negolab
+from tests.support.command import negolab, refusal, succeeding
 
 
 @pytest.mark.parametrize("kind", ["game", "player", "study", pytest.param("sweep", marks=pytest.mark.long)])
 def test_what_is_new_passes_its_own_test(kind: str, tmp_path: Path) -> None:
-    made = negolab("new", kind, "fresh", cwd=tmp_path)
-    assert made.returncode == 0, made.stderr
+    succeeding("new", kind, "fresh", cwd=tmp_path)
     ran = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "."],
         cwd=tmp_path,
@@ -28,16 +27,14 @@ def test_what_is_new_passes_its_own_test(kind: str, tmp_path: Path) -> None:
 
 def test_a_new_game_and_a_new_player_play_at_once(tmp_path: Path) -> None:
     for kind, name in (("game", "pie_day"), ("player", "tough")):
-        assert negolab("new", kind, name, cwd=tmp_path).returncode == 0
+        succeeding("new", kind, name, cwd=tmp_path)
     assert "class PieDay(Game" in (tmp_path / "pie_day.py").read_text()
-    own = negolab("batch", "pie_day.py", "--a", "share:part=0.4", "--b", "share", "--out", "runs/one", cwd=tmp_path)
-    assert own.returncode == 0, own.stderr
-    ran = negolab("batch", "bargaining", "--a", "tough.py:tough", "--b", "linear", "--out", "runs/two", cwd=tmp_path)
-    assert ran.returncode == 0, ran.stderr
+    succeeding("batch", "pie_day.py", "--a", "share:part=0.4", "--b", "share", "--out", "runs/one", cwd=tmp_path)
+    succeeding("batch", "bargaining", "--a", "tough.py:tough", "--b", "linear", "--out", "runs/two", cwd=tmp_path)
 
 
 def test_a_new_scenario_is_shown_and_played_with_every_setting_that_it_explains(tmp_path: Path) -> None:
-    assert negolab("new", "scenario", "my-flat", cwd=tmp_path).returncode == 0
+    succeeding("new", "scenario", "my-flat", cwd=tmp_path)
     path = tmp_path / "my-flat.toml"
     path.write_text(re.sub(r"^# (\w+ = )", r"\1", path.read_text(), flags=re.MULTILINE))
     shown = negolab("games", "agenda", "--scenario", path.name, cwd=tmp_path)
@@ -58,8 +55,7 @@ def test_a_new_scenario_is_shown_and_played_with_every_setting_that_it_explains(
     ],
 )
 def test_a_mistake_is_answered_in_one_line_and_nothing_is_written(tmp_path: Path, args: list[str], said: str) -> None:
-    ran = negolab("new", *args, cwd=tmp_path)
-    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1
+    assert said in refusal("new", *args, cwd=tmp_path)
     assert not list(tmp_path.iterdir())
 
 

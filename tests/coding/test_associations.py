@@ -16,7 +16,7 @@ from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
 from tests.conftest import missing
 from tests.formats.test_casino import CORPUS
-from tests.support.command import negolab
+from tests.support.command import negolab, succeeding
 
 COUNTS = {
     "non-strategic": 171,
@@ -62,7 +62,7 @@ def test_points_by_strategy_have_intervals_by_draw(casino: Path) -> None:
 
 
 def test_a_codebook_called_casino_takes_the_corpus_for_one_more_coder(casino: Path, tmp_path: Path) -> None:
-    assert negolab("new", "codebook", "casino", cwd=tmp_path).returncode == 0
+    succeeding("new", "codebook", "casino", cwd=tmp_path)
     gold = list(latest(casino, "casino")["corpus"].values())[:100]
     keep(casino, [Reading(book="casino", coder="anna", place=one.place, codes=one.codes) for one in gold])
     ran = negolab("code", str(casino), "--book", str(tmp_path / "casino.toml"), "--gold", "corpus")
@@ -75,8 +75,7 @@ def test_a_report_shows_codes_by_condition_and_before_an_agreement(tmp_path: Pat
     run = kept(tmp_path / "run", *records)
     said = [(Place(f"m{n}", turn=turn, seat="AB"[turn]), int(turn == 1)) for n in range(12) for turn in range(2)]
     keep(run, [Reading(book="mine", coder="anna", place=place, codes={"threat": yes}) for place, yes in said])
-    ran = negolab("report", str(run))
-    assert ran.returncode == 0, ran.stderr
+    succeeding("report", str(run))
     page = (run / "report.html").read_text()
     section = page[page.index("What was said") :]
     row = re.sub(r"<[^>]+>", "|", section[section.index("mine / anna / threat") :][:600])

@@ -18,7 +18,7 @@ from negolab.coding.codebook import Codebook, read_codebook
 from negolab.coding.units import Place, Reading, all_readings, exchange, keep, latest, units
 from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
-from tests.support.command import negolab
+from tests.support.command import negolab, succeeding
 
 BOOK = """
 [codes.threat]
@@ -35,6 +35,11 @@ def run(tmp_path: Path) -> Path:
     records = [bargained(id=f"treatment-{n}", cost=4000 + n, value=6500 + n) for n in range(3)]
     (tmp_path / "tone.toml").write_text(BOOK)
     return kept(tmp_path / "run", *records)
+
+
+@pytest.fixture
+def book(run: Path) -> Codebook:
+    return read_codebook(run.parent / "tone.toml")[1]
 
 
 def fill(sheet: Path, **columns: str) -> pd.DataFrame:
@@ -63,34 +68,33 @@ def test_a_sheet_is_written_filled_in_and_read_back_as_often_as_one_likes(run: P
     assert all(reading.at > 0 for reading in own.values())
 
 
-def test_what_is_played_later_gets_a_sheet_of_its_own_and_no_sheet_is_written_over(run: Path) -> None:
-    name, book = read_codebook(run.parent / "tone.toml")
-    sheet = sheet_of(run, name, book)
+def test_what_is_played_later_gets_a_sheet_of_its_own_and_no_sheet_is_written_over(run: Path, book: Codebook) -> None:
+    sheet = sheet_of(run, book)
     text = sheet.read_bytes()
     kept(run / "more", bargained(id="later"))
-    _, written = exchange(run, name, book, "anna")
+    _, written = exchange(run, "tone", book, "anna")
     assert "tone-anna-part2.csv is written: fill in its 3 rows" in written and sheet.read_bytes() == text
-    assert exchange(run, name, book, "anna") == ["anna: 0 new or changed; 0 of 12 are coded"]
+    assert exchange(run, "tone", book, "anna") == ["anna: 0 new or changed; 0 of 12 are coded"]
     sheet.with_stem("tone-anna-part2").rename(third := sheet.with_stem("tone-anna-part3"))
     kept(run / "most", bargained(id="last"))
     third.write_bytes(text := third.read_bytes() + b",,,,\n\n")
-    assert "tone-anna-part2.csv is written: fill in its 3 rows" in exchange(run, name, book, "anna")[1]
+    assert "tone-anna-part2.csv is written: fill in its 3 rows" in exchange(run, "tone", book, "anna")[1]
     assert third.read_bytes() == text, "a sheet in between was gone"
     with pytest.raises(ValueError, match="'anna-part2': a coder's name cannot end in -part"):
-        exchange(run, name, book, "anna-part2")
+        exchange(run, "tone", book, "anna-part2")
 
 
-def sheet_of(run: Path, name: str, book: Codebook) -> Path:
+def sheet_of(run: Path, book: Codebook) -> Path:
     """The sheet that is written for anna."""
-    exchange(run, name, book, "anna")
-    return run / "codes" / f"{name}-anna.csv"
+    exchange(run, "tone", book, "anna")
+    return run / "codes" / "tone-anna.csv"
 
 
 def everything_given(run: Path, book: Codebook) -> Iterator[str]:
     """All that a coder is given of a run, as text."""
     for unit in units(run, book.unit).values():
         yield " ".join((unit.id, unit.text, *unit.before))
-    yield sheet_of(run, "tone", book).read_text()
+    yield sheet_of(run, book).read_text()
 
 
 @pytest.mark.parametrize("kind", ["utterance", "seat", "match"])
@@ -115,14 +119,12 @@ def test_an_utterance_comes_with_what_was_said_before_it_and_nothing_later(run: 
     assert given[2].before == ("same speaker: My cost is $40.", "other speaker: Too much for me.")
 
 
-def test_formulas_in_what_was_said_are_text_and_ids_survive(tmp_path: Path) -> None:
-    run = kept(tmp_path / "run", bargained("60\nMESSAGE: =1+1", "50\nMESSAGE: @SUM(A1)", "accept"))
-    (tmp_path / "tone.toml").write_text(BOOK)
-    name, book = read_codebook(tmp_path / "tone.toml")
-    sheet = sheet_of(run, name, book)
+def test_formulas_in_what_was_said_are_text_and_ids_survive(book: Codebook, tmp_path: Path) -> None:
+    run = kept(tmp_path / "own", bargained("60\nMESSAGE: =1+1", "50\nMESSAGE: @SUM(A1)", "accept"))
+    sheet = sheet_of(run, book)
     frame = fill(sheet, tone="3")
     assert set(frame["text"]) == {"'=1+1", "'@SUM(A1)"}
-    assert exchange(run, name, book, "anna") == ["anna: 2 new or changed; 2 of 2 are coded"]
+    assert exchange(run, "tone", book, "anna") == ["anna: 2 new or changed; 2 of 2 are coded"]
 
 
 @pytest.mark.parametrize(
@@ -135,13 +137,12 @@ def test_formulas_in_what_was_said_are_text_and_ids_survive(tmp_path: Path) -> N
     ],
 )
 def test_a_cell_that_cannot_be_read_is_named_and_nothing_of_the_sheet_is_kept(
-    run: Path, column: str, cell: str, said: str
+    run: Path, book: Codebook, column: str, cell: str, said: str
 ) -> None:
-    name, book = read_codebook(run.parent / "tone.toml")
-    sheet = sheet_of(run, name, book)
+    sheet = sheet_of(run, book)
     fill(sheet, **{"tone": "3", column: cell})
     with pytest.raises(ValueError, match=re.escape(said)):
-        exchange(run, name, book, "anna")
+        exchange(run, "tone", book, "anna")
     assert not all_readings(run)
 
 
@@ -166,7 +167,7 @@ def test_a_mistake_in_a_codebook_is_named_in_one_line(tmp_path: Path, text: str,
 
 
 def test_a_new_codebook_can_be_used_at_once_and_holds_the_strategies_of_casino(tmp_path: Path) -> None:
-    assert negolab("new", "codebook", "mine", cwd=tmp_path).returncode == 0
+    succeeding("new", "codebook", "mine", cwd=tmp_path)
     name, book = read_codebook(tmp_path / "mine.toml")
     assert name == "mine" and {"small-talk", "uv-part", "non-strategic", "threat", "promise"} <= book.codes.keys()
 
@@ -204,61 +205,57 @@ def test_a_damaged_reading_is_named_with_its_line(run: Path, reading: str, said:
         all_readings(run)
 
 
-def test_codes_are_neither_read_nor_written_through_links(run: Path, tmp_path: Path) -> None:
-    name, book = read_codebook(tmp_path / "tone.toml")
+def test_codes_are_neither_read_nor_written_through_links(run: Path, book: Codebook, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (run / "codes").symlink_to(outside)
     with pytest.raises(ValueError, match="codes is a link"):
-        exchange(run, name, book, "anna")
+        exchange(run, "tone", book, "anna")
     assert not [*outside.iterdir()]
     (run / "codes").unlink()
     (run / "codes").mkdir()
     (outside / "own.csv").write_text("id,threat,tone\n912345678,1,2\n")
     (run / "codes" / "tone-anna.csv").symlink_to(outside / "own.csv")
-    assert "9 rows" in exchange(run, name, book, "anna")[-1], "the link is replaced by the sheet"
+    assert "9 rows" in exchange(run, "tone", book, "anna")[-1], "the link is replaced by the sheet"
     assert (outside / "own.csv").read_text().endswith("912345678,1,2\n")
 
 
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
-def test_a_unit_or_a_column_that_stands_twice_in_a_sheet_is_named(run: Path, ending: str) -> None:
-    name, book = read_codebook(run.parent / "tone.toml")
+def test_a_unit_or_a_column_that_stands_twice_in_a_sheet_is_named(run: Path, book: Codebook, ending: str) -> None:
     sheet = run.parent / f"anna.{ending}"
-    exchange(run, name, book, "anna", sheet)
+    exchange(run, "tone", book, "anna", sheet)
     frame = fill(sheet, threat="1", tone="2")
     twice = pd.concat([frame, frame.iloc[:1].assign(tone="3")])
     columns = frame.rename(columns={"before": "tone"})
     for changed, said in ((twice, "has other codes where it comes first"), (columns, "tone is present twice")):
         changed.to_excel(sheet, index=False) if ending == "xlsx" else changed.to_csv(sheet, index=False)
         with pytest.raises(ValueError, match=said):
-            exchange(run, name, book, "anna", sheet)
+            exchange(run, "tone", book, "anna", sheet)
     assert not all_readings(run)
 
 
-def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(run: Path) -> None:
+def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(run: Path, book: Codebook) -> None:
     from openpyxl import load_workbook
 
-    name, book = read_codebook(run.parent / "tone.toml")
     sheet = run.parent / "anna.xlsx"
-    exchange(run, name, book, "anna", sheet)
+    exchange(run, "tone", book, "anna", sheet)
     fill(sheet, threat="1", tone="2")
     workbook = load_workbook(sheet)
     workbook.worksheets[0]["XFD100000"] = "x"
     workbook.save(sheet)
-    assert "9 of 9 are coded" in exchange(run, name, book, "anna", sheet)[0]
+    assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
         packed.writestr("xl/more.xml", b" " * (65 << 20))
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it is longer than 64 MiB"):
-        exchange(run, name, book, "anna", sheet)
+        exchange(run, "tone", book, "anna", sheet)
     sheet.write_bytes(b"no workbook")
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook"):
-        exchange(run, name, book, "anna", sheet)
+        exchange(run, "tone", book, "anna", sheet)
 
 
-def test_codes_are_exported_by_match_turn_and_seat_and_records_are_read_as_before(run: Path) -> None:
-    name, book = read_codebook(run.parent / "tone.toml")
-    fill(sheet_of(run, name, book), threat="1", tone="2")
-    exchange(run, name, book, "anna")
+def test_codes_are_exported_by_match_turn_and_seat_and_records_are_read_as_before(run: Path, book: Codebook) -> None:
+    fill(sheet_of(run, book), threat="1", tone="2")
+    exchange(run, "tone", book, "anna")
     assert negolab("export", str(run), "--to", "csv").stdout.count("18 codes") == 1
     codes, said = (pd.read_csv(run / f"{table}.csv") for table in ("codes", "utterances"))
     joined = said.merge(codes, on=["match", "turn", "seat"])

@@ -142,13 +142,6 @@ def test_a_waiting_bid_goes_on_waiting_when_the_other_seat_forfeits() -> None:
     assert not replay_differences(match.record())
 
 
-def test_an_illegal_typed_action_leaves_no_trace() -> None:
-    match = Match(load("trading"), seed=1)
-    with pytest.raises(ValueError):
-        match.act("A", "not a move")
-    assert len(match.events) == 1
-
-
 def test_an_illegal_first_of_two_actions_is_refused_at_once() -> None:
     match = Match(Sealed(), seed=1)
     with pytest.raises(ValueError, match="seat A cannot play 999 now"):
@@ -174,15 +167,12 @@ def test_what_could_not_be_written_down_is_refused_before_the_deal(wrong: dict[s
 
 def test_a_reply_with_a_field_of_the_wrong_type_is_refused() -> None:
     match = Match(GAME, seed=1)
+    with pytest.raises(TypeError, match="must be a string, not int"):
+        match.submit("A", Reply(4))  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="cannot be recorded"):
         match.submit("A", Reply("4", cost="much"))  # type: ignore[arg-type]
     match.submit("A", Reply("4", usage={"prompt_tokens": 5, "details": None}, model="m\ud800"))
     assert parse_record(match.record().to_line()).events[1:] == tuple(match.events[1:])
-
-
-def test_a_record_with_another_seed_is_found_out() -> None:
-    line = Match(load("trading"), seed=5).record().to_line().replace(b'"seed":5', b'"seed":6')
-    assert "not what seed 6 draws" in replay_differences(parse_record(line))[0]
 
 
 def test_lone_surrogates_are_replaced_before_they_are_recorded() -> None:
@@ -192,11 +182,6 @@ def test_lone_surrogates_are_replaced_before_they_are_recorded() -> None:
     assert isinstance(replied, Replied)
     assert replied.reply.text == "\ufffd 4 \U0001f388"
     assert parse_record(match.record().to_line()).events[1] == replied
-
-
-def test_a_reply_that_is_no_text_is_a_callers_mistake() -> None:
-    with pytest.raises(TypeError, match="must be a string, not int"):
-        Match(GAME, seed=1).submit("A", Reply(4))  # type: ignore[arg-type]
 
 
 def test_an_aborted_match_pays_nothing_and_says_why() -> None:
@@ -272,13 +257,17 @@ def test_a_branch_of_a_game_that_was_stopped_is_not_stopped() -> None:
     assert branch.notes == {"of": "a study", "forked_from": match.id, "at": at}
 
 
-def test_a_falsified_record_is_found_out() -> None:
+@pytest.mark.parametrize(
+    ("true", "false", "said"),
+    [(b'"payoffs":{"A":6', b'"payoffs":{"A":9', "stored Ended"), (b'"seed":1', b'"seed":6', "not what seed 6 draws")],
+)
+def test_a_falsified_record_is_found_out(true: bytes, false: bytes, said: str) -> None:
     match = Match(GAME, seed=1)
     match.submit("A", "4")
     match.submit("B", "yes")
-    line = match.record().to_line().replace(b'"payoffs":{"A":6', b'"payoffs":{"A":9')
-    (text,) = replay_differences(parse_record(line))
-    assert "stored Ended" in text
+    line = match.record().to_line()
+    assert true in line
+    assert said in replay_differences(parse_record(line.replace(true, false)))[0]
 
 
 def test_a_seats_view_holds_its_own_faults_and_not_the_others() -> None:

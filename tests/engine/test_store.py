@@ -137,11 +137,6 @@ def test_a_folder_keeps_the_games_of_one_plan(tmp_path: Path) -> None:
             store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="fair-split", n=2, seed=1))
 
 
-def test_what_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="no records at"):
-        read(tmp_path / "nowhere")
-
-
 def test_a_record_does_not_import_what_it_names() -> None:
     line = LINES[0].replace(b'"game":"trading"', b'"game":"antigravity:Game"')
     record = parse_record(line)

@@ -19,7 +19,7 @@ from negolab import catalog, user_code
 from negolab.cli import options
 from negolab.sweeps.folder import REPORT
 from tests.engine.test_user_code import ULTIMATUM
-from tests.support.command import negolab
+from tests.support.command import negolab, refusal, succeeding
 from tests.support.own_code import code_hash, source_now
 from tests.support.sweeps import finished_sweep
 from tests.sweeps.test_sweep_report import reporting
@@ -102,9 +102,9 @@ def test_what_is_no_code_is_refused_at_once(folder: Path, tmp_path: Path, refere
     with (tmp_path / "long.py").open("wb") as long:
         long.truncate(1 << 25)
     name_code(folder, reference.format(tmp_path))
-    done = negolab("check", str(folder))
-    assert done.returncode == 2 and done.stderr.count("\n") == 1 and "\x1b" not in done.stderr
-    assert "there is no module at" in done.stderr or "is not code" in done.stderr or "control character" in done.stderr
+    said = refusal("check", str(folder))
+    assert "\x1b" not in said
+    assert "there is no module at" in said or "is not code" in said or "control character" in said
 
 
 def test_a_report_that_a_folder_names_runs_after_a_yes_and_by_what_was_hashed(tmp_path: Path, ran: Path) -> None:
@@ -169,7 +169,7 @@ def test_whatever_a_game_imports_from_beside_it_is_hashed_and_a_change_names_the
         (trusted.parent / file).parent.mkdir(exist_ok=True)
         (trusted.parent / file).write_text("")
     trusted.write_text(ULTIMATUM.read_text().replace("import random\n", f"import random\n{text}\n", 1))
-    assert negolab("watch", str(trusted), "--seed", "2", "--out", str(folder.parent / "own")).returncode == 0
+    succeeding("watch", str(trusted), "--seed", "2", "--out", str(folder.parent / "own"))
     (trusted.parent / helpers[-1]).write_text(SPY.format(str(ran)))
     done = python("-m", "negolab", "check", str(folder.parent / "own"), cwd=trusted.parent)
     assert not ran.exists() and f"{helpers[-1]} of {trusted} has changed since" in done.stderr, done.stderr

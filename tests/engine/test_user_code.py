@@ -60,6 +60,7 @@ def test_a_module_that_cannot_be_imported_is_named_with_its_error(tmp_path: Path
     (tmp_path / "cannot.py").write_text(text)
     with pytest.raises(ValueError, match=rf"cannot.py cannot be loaded: {said}"):
         user_code.load(str(tmp_path / "cannot.py"))
+    assert "cannot" not in sys.modules
 
 
 @pytest.fixture

@@ -2,25 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 import camping
 import pytest
 
-import negolab as nl
 from negolab.formats.casino import read_file, to_record
 from negolab.record import Record
+from tests.analysis.test_export import kept
 from tests.conftest import missing
 from tests.formats.test_casino import CORPUS, dialogue, entry
-
-
-def written(folder: Path, records: list[Record]) -> Path:
-    with nl.Store(folder) as store:
-        for record in records:
-            store.append(record)
-    return folder
 
 
 def invented() -> list[Record]:
@@ -30,7 +22,7 @@ def invented() -> list[Record]:
 
 
 def test_dialogues_and_players_are_on_the_same_deals(tmp_path: Path) -> None:
-    people = camping.imported(str(written(tmp_path / "people", invented())))
+    people = camping.imported(str(kept(tmp_path / "people", *invented())))
     deals = camping.deals(people, 0, 1)
     assert [camping.deal_text(one) for one in deals] == ["3-5-4 / 4-3-5"]
     (record,) = camping.play("linear", deals, 1)
@@ -39,7 +31,7 @@ def test_dialogues_and_players_are_on_the_same_deals(tmp_path: Path) -> None:
 
 
 def test_a_game_is_measured_by_its_joint_points_logrolling_and_first_offer(tmp_path: Path) -> None:
-    frame = camping.outcomes(written(tmp_path / "run", invented()))
+    frame = camping.outcomes(kept(tmp_path / "run", *invented()))
     agreed, walked = frame.itertuples()
     # Of 3-5-4 / 4-3-5 the most is 12 + 15 + 15; two or one unit of each make at most 38.
     assert (agreed.joint, agreed.logrolling, agreed.share) == (41, 3, pytest.approx(100 * 41 / 42))
@@ -58,7 +50,7 @@ def test_a_game_is_measured_by_its_joint_points_logrolling_and_first_offer(tmp_p
 def test_people_are_compared_with_each_player_deal_by_deal(tmp_path: Path) -> None:
     people = invented()
     played = list(camping.play("conceder with stubborn", camping.deals(people, 0, 1), 1))
-    frame = camping.outcomes(written(tmp_path / "run", [*people, *played]))
+    frame = camping.outcomes(kept(tmp_path / "run", *people, *played))
     assert list(dict.fromkeys(frame.player)) == ["people", "conceder with stubborn"]
     (row,) = camping.beside_people(frame, camping.JOINT).itertuples()
     assert (row.two, row.n, row.value) == ("conceder with stubborn", 1, 25.5 - frame.joint.iloc[-1])
@@ -80,18 +72,9 @@ def test_a_folder_without_dialogues_is_said(tmp_path: Path) -> None:
     assert camping.imported("") == []
     with pytest.raises(ValueError, match="whole path"):
         camping.imported(str(tmp_path / "nowhere"))
-    written(tmp_path / "other", list(camping.play("linear", camping.deals([], 1, 1), 1)))
+    kept(tmp_path / "other", *camping.play("linear", camping.deals([], 1, 1), 1))
     with pytest.raises(ValueError, match="negolab import casino"):
         camping.imported(str(tmp_path / "other"))
-
-
-def test_a_small_corpus_is_imported_and_played(tmp_path: Path) -> None:
-    path = tmp_path / "small.json"
-    path.write_text(json.dumps([{**dialogue(), "dialogue_id": 9}]))
-    records = [to_record(one, path.name) for one in read_file(path)]
-    played = camping.play("random-legal", camping.deals(records, 0, 1), 3)
-    frame = camping.outcomes(written(tmp_path / "run", [*records, *played]))
-    assert list(frame.player) == ["people", "random-legal"] and frame.draw.nunique() == 1
 
 
 def test_people_of_the_slice_roll_more_logs_than_who_gives_way_evenly(tmp_path: Path) -> None:
@@ -100,7 +83,7 @@ def test_people_of_the_slice_roll_more_logs_than_who_gives_way_evenly(tmp_path: 
     names = ("casino_valid.json", "casino_test.json")
     people = [to_record(one, name) for name in names for one in read_file(CORPUS / name)]
     played = list(camping.play("linear", camping.deals(people, 0, 1), 1))
-    frame = camping.outcomes(written(tmp_path / "run", [*people, *played]))
+    frame = camping.outcomes(kept(tmp_path / "run", *people, *played))
     (rolled,) = camping.beside_people(frame, camping.LOGROLLING).itertuples()
     (first,) = camping.beside_people(frame, camping.FIRST_OWN).itertuples()
     assert rolled.n == 35 and rolled.low > 0 and rolled.holm < 0.05

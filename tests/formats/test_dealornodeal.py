@@ -17,7 +17,7 @@ from negolab.events import Ended, Replied
 from negolab.formats.dealornodeal import LineError, scan_corpus
 from negolab.formats.dealornodeal_records import PUBLISHED, WORDS, figures, read_file, to_record
 from negolab.games.split import Proposal, corpus_scenarios
-from negolab.record import Record, parse_record
+from negolab.record import Record, final_state, parse_record
 from negolab.verification import replay_differences
 from tests.conftest import ROOT, missing
 from tests.support.dialogues import A, B, context, payoffs, read_corpus, small_corpus, tagged
@@ -62,15 +62,9 @@ def test_any_dialogue_replays_and_pays_what_the_file_says(data: Any) -> None:
     record = parse_record(to_record(dialogue, "x.txt").to_line())
     assert replay_differences(record) == []
     assert record.payoffs == dialogue["points"]
-    assert [(sent.seat, sent.text) for sent in _final(record).public.messages[:-1]] == [
-        (seat, words) for seat, words in dialogue["turns"]
-    ]
+    said = [(sent.seat, sent.text) for sent in final_state(record).public.messages[:-1]]
+    assert said == [(seat, words) for seat, words in dialogue["turns"]]
     assert (record.end == "AGREED") == (dialogue["end"] == "agreed") and record.end in ("AGREED", "ABORTED")
-
-
-def _final(record: Record) -> Any:
-    *_, last = nl.states(record)
-    return last
 
 
 @pytest.mark.parametrize("word", WORDS.values())
@@ -82,16 +76,7 @@ def test_where_the_file_holds_no_agreement_nobody_proposes(word: str) -> None:
     assert isinstance(last, Ended) and last.reason == word
     *talk, closing = (event.reply.text for event in record.events if isinstance(event, Replied))
     assert len(talk) == 3 and closing == "<selection>"
-    assert _final(record).public.phase == "split"
-
-
-def test_the_other_s_values_are_shown_after_the_end_alone() -> None:
-    record = record_of(*tagged())
-    shown = [nl.observe(state, "A").public for state in nl.states(record)]
-    over = [public.phase == "over" for public in shown]
-    assert over.index(True) == len(over) - 2, "the last proposal settles it, and then it is ended"
-    assert [bool(public.history) for public in shown] == over
-    assert all(public.values is None for public in shown)
+    assert final_state(record).public.phase == "split"
 
 
 # Examples.
@@ -111,16 +96,10 @@ def test_an_agreement_is_played_as_it_was() -> None:
     assert payoffs(record) == (9, 10)
 
 
-def test_a_long_dialogue_gets_the_limits_that_it_needs() -> None:
-    record = record_of(*tagged(["ok"] * 30, "<disagree>"))
-    game: Any = record.game
-    assert game.talk_limit == 31 and game.max_chars == 400
-    wordy: Any = record_of(*tagged(["a" * 500])).game
-    assert wordy.talk_limit == 20 and wordy.max_chars == 500
-
-
 def test_words_that_a_message_cannot_hold_are_no_dialogue() -> None:
-    assert _final(record_of(*tagged(["x < y"]))).public.messages[0].text == "x < y"
+    long = record_of(*tagged(["x < y", "a" * 500, *["ok"] * 30]))
+    assert final_state(long).public.messages[0].text == "x < y"
+    assert (long.header.params["talk_limit"], long.header.params["max_chars"]) == (33, 500)
     for words in ("say <selection> now", "<think> hm", "a </message> b"):
         with pytest.raises(ValueError, match="cannot be sent as a message"):
             record_of(*tagged(["hi", words]))

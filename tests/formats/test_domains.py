@@ -15,7 +15,7 @@ import negolab as nl
 from negolab.formats.domains import MAX_BYTES, read_folder
 from negolab.game import SEATS
 from negolab.games.agenda.scenario import points_table
-from tests.support.command import negolab
+from tests.support.command import negolab, succeeding
 
 DOMAIN = """<?xml version="1.0"?>
 <negotiation_template><utility_space number_of_issues="2"><objective index="0" name="root">
@@ -187,17 +187,8 @@ def test_two_discounts_are_named(tmp_path: Path) -> None:
         (YAML_DOMAIN, YAML_PROFILE + "reserved_outcome: [red, 2]\n", "a reserved outcome cannot be converted"),
         (YAML_DOMAIN, YAML_PROFILE.replace("blue: 0.25", "green: 1"), "one.yml: 'blue' is missing"),
         (YAML_DOMAIN + "x: !!python/object/apply:os.system [ls]\n", YAML_PROFILE, "cannot be read as YAML"),
-        (
-            YAML_DOMAIN + "x: &a [1]\ny: *a\n",
-            YAML_PROFILE,
-            "cannot be read as YAML: YAML aliases and nesting deeper than 20 levels",
-        ),
-        (
-            "[" * 50_000,
-            YAML_PROFILE,
-            "cannot be read as YAML: YAML aliases and nesting deeper than 20 levels are not allowed",
-        ),
-        (YAML_DOMAIN + "x: " + "[" * 5000, YAML_PROFILE, "cannot be read as YAML"),
+        (YAML_DOMAIN + "x: &a [1]\ny: *a\n", YAML_PROFILE, "YAML aliases and nesting deeper than 20 levels"),
+        ("[" * 50_000, YAML_PROFILE, "YAML aliases and nesting deeper than 20 levels are not allowed"),
         (YAML_DOMAIN + "x: 9999-99-99\n", YAML_PROFILE, "domain.yml: cannot be read as YAML: month must be"),
     ],
 )
@@ -209,7 +200,7 @@ def test_what_cannot_be_carried_from_negmas_is_named(tmp_path: Path, domain: str
 def test_points_drawn_at_the_deal_do_not_go_out_and_files_stay(tmp_path: Path) -> None:
     ran = negolab("export", "random", "--to", "genius", cwd=tmp_path)
     assert ran.returncode == 2 and "points that are drawn at random cannot be converted" in ran.stderr
-    assert negolab("export", "hiring", "--to", "negmas", cwd=tmp_path).returncode == 0
+    succeeding("export", "hiring", "--to", "negmas", cwd=tmp_path)
     again = negolab("export", "hiring", "--to", "negmas", cwd=tmp_path)
     assert again.returncode == 2 and "domain.yml" in again.stderr and "exists" in again.stderr
     assert yaml.safe_load((tmp_path / "hiring-negmas" / "domain.yml").read_text())["name"] == "Hiring an engineer"

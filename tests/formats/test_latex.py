@@ -21,8 +21,8 @@ from negolab.game import Invalid
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.record import Record, SeatRecord
-from negolab.store import read
 from tests.conftest import missing, needs
+from tests.formats.test_transcript import golden
 
 TEXLIVE = "texlive-latex-recommended texlive-latex-extra lmodern"
 LINE = st.text(st.characters(exclude_characters="\r\n"), max_size=400)
@@ -229,8 +229,8 @@ def test_lualatex_prints_a_hostile_match(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("game", game_names())
 def test_each_game_is_printed(game: str, tmp_path: Path) -> None:
-    (record,) = read(Path(__file__).parents[2] / "data" / "replays" / f"{game}.jsonl")
-    for source in (record, record.seen_by("A")):
+    record = golden(game)
+    for source in (record, record.seen_by("A")) if game == "split" else (record,):
         paper = printed(source, tmp_path)
         text = squeezed(paper.text)
         assert len(paper.pages) > 1 and "Overfull" not in paper.log

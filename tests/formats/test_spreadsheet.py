@@ -14,7 +14,7 @@ from negolab.formats.spreadsheet import import_sheet, read_number
 from negolab.record import final_state
 from negolab.verification import replay_differences
 from tests.conftest import ROOT
-from tests.support.command import negolab
+from tests.support.command import negolab, succeeding
 
 SHEETS = ROOT / "tests" / "fixtures" / "spreadsheets"
 FILES = {"price_log.csv": "bargaining", "divisions.csv": "agenda", "camping_log.tsv": "agenda"}
@@ -139,10 +139,9 @@ def test_the_commands_draft_a_map_and_import_by_it(tmp_path: Path) -> None:
         "game_id,role,decision,price,cost,value\n1,seller,,50,40,60\n1,buyer,,45,,\n1,seller,,48,,\n1,buyer,accept,,,\n"
     )
     (tmp_path / "mine.csv").write_text(rows)
-    drafted = negolab("new", "import-map", "mine.csv", cwd=tmp_path)
-    assert drafted.returncode == 0, drafted.stderr
+    succeeding("new", "import-map", "mine.csv", cwd=tmp_path)
     args = ("import", "csv", "mine.csv", "--game", "bargaining", "--map", "mine.toml", "--out", "run")
     ran = negolab(*args, cwd=tmp_path)
     assert ran.returncode == 0 and "1 record (1 AGREED)" in ran.stdout, ran.stderr
-    assert negolab("check", "run", cwd=tmp_path).returncode == 0
+    succeeding("check", "run", cwd=tmp_path)
     assert "already has records" in negolab(*args, cwd=tmp_path).stderr

@@ -17,13 +17,14 @@ from negolab import laws
 from negolab.catalog import game_names, load
 from negolab.formats import clembench, transcript
 from negolab.formats.transcript.header import make_header
-from negolab.formats.transcript.rows import messages, rows
+from negolab.formats.transcript.rows import Row, _with_rules_once, messages, rows
 from negolab.game import SEATS, Invalid, Reply, Seat
 from negolab.games.balloon import Instance
 from negolab.match import Match
 from negolab.record import Record, parse_record
 from negolab.store import read
 from tests.support.browser import accessibility_violations
+from tests.support.matches import said
 
 ROOT = Path(__file__).parents[2]
 SMALL = Instance(
@@ -38,14 +39,24 @@ NASTY = "ARGUMENT: {'</pre><script>alert(1)</script> ````` \\end{document}'}\r\n
 
 def balloon(*texts: str, preset: str = "seed", **changes: Any) -> Record:
     """Play these texts in turn and return the record."""
-    match = Match(load("balloon", preset, **{"instance": SMALL, **changes}), seed=0, players={"A": "x", "B": "<y>"})
-    for text in texts:
-        match.submit(match.state.public.mover, text)
+    match = said(load("balloon", preset, **{"instance": SMALL, **changes}), *texts, seed=0)
+    match.players = {"A": "x", "B": "<y>"}
     return match.record()
 
 
 def cells(record: Record) -> list[str]:
     return [row.cell for row in transcript.rows(record)]
+
+
+def golden(game: str) -> Record:
+    (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")
+    return record
+
+
+def part(record: Record, name: str) -> Any:
+    """The part of a record's head that has this name."""
+    head = make_header(record)
+    return next(one for one in (*head.parts, *head.after) if one.name.startswith(name))
 
 
 # Rows.
@@ -60,10 +71,12 @@ def test_every_reply_follows_what_its_author_was_told() -> None:
     assert "ARGUMENT" in texts[4] and texts[6:] == ["game successful", "end game"]
 
 
-def test_words_that_are_passed_on_are_no_rejection_for_the_other() -> None:
+def test_words_that_are_passed_on_are_no_rejection_for_the_other_and_carry_their_reason() -> None:
     twice = "AGREE: {'A01'}\nAGREE: {'B02'}\nARGUMENT: {'so'}"
     rows = transcript.rows(balloon(PROPOSE, twice, "ARGUMENT: {'eh'}", AGREE, preset="clembench"))
     assert [row.text for row in rows[4:8]] == [twice, "ARGUMENT: {'eh'}", "ARGUMENT: {'eh'}", AGREE]
+    (refused,) = (row for row in rows if row.codes)
+    assert refused.text == twice and refused.reason
 
 
 @pytest.mark.parametrize(
@@ -86,18 +99,22 @@ def test_readers_are_told_the_end_and_the_master_in_plain_words(style: str) -> N
 
 
 def test_the_published_layout_is_of_one_game() -> None:
-    (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
-    for source in (record, record.seen_by("A")):
+    for source in (golden("split"), golden("split").seen_by("A")):
         with pytest.raises(ValueError, match="for balloon only, not split: use latex"):
             transcript.export(source, "clembench")
+    with pytest.raises(ValueError, match="'word'"):
+        transcript.export(balloon(), "word")
 
 
-def test_money_in_a_head_is_marked_as_cents() -> None:
-    (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
+def test_money_in_a_head_is_marked_as_cents_and_rows_name_seats() -> None:
+    record = golden("bargaining")
     top = make_header(record)
-    assert [part.name for part in top.parts] == ["Match", "Start", "Measures"]
+    assert [one.name for one in top.parts] == ["Match", "Start", "Measures"]
     assert top.after[0].name == "Parameters (money in cents)", "behind what was said"
     assert make_header(record.seen_by("A")).after[0].name == "Parameters (money in cents)"
+    assert ("price", "$56.81") in part(record, "Measures").facts
+    (offers,) = part(record, "Histories").tables
+    assert {row[offers.columns.index("offerer")] for row in offers.rows} == {"A (seller)", "B (buyer)"}
 
 
 @pytest.mark.parametrize(
@@ -109,22 +126,7 @@ def test_money_in_a_head_is_marked_as_cents() -> None:
     ],
 )
 def test_a_measure_that_has_a_unit_names_it(game: str, measured: tuple[str, ...]) -> None:
-    (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")
-    (part,) = (part for part in make_header(record).parts if part.name == "Measures")
-    assert set(measured) <= dict(part.facts).keys()
-
-
-def test_the_rows_of_bargaining_name_seats_not_a_human_and_an_ai() -> None:
-    (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
-    (histories,) = (part for part in make_header(record).after if part.name.startswith("Histories"))
-    (offers,) = histories.tables
-    assert {row[offers.columns.index("offerer")] for row in offers.rows} == {"A (seller)", "B (buyer)"}
-
-
-def test_a_measure_of_money_is_written_as_money() -> None:
-    (record,) = read(ROOT / "data" / "replays" / "bargaining.jsonl")
-    (part,) = (part for part in make_header(record).parts if part.name == "Measures")
-    assert ("price", "$56.81") in part.facts
+    assert set(measured) <= dict(part(golden(game), "Measures").facts).keys()
 
 
 def test_an_answer_without_words_is_a_row() -> None:
@@ -208,13 +210,6 @@ def test_a_refusal_is_shown_with_its_reason_where_it_was_told() -> None:
         assert text.count("not accepted") >= 3 and "forfeit" in text
 
 
-def test_words_that_are_passed_on_carry_their_reason() -> None:
-    twice = "AGREE: {'A01'}\nAGREE: {'B02'}\nARGUMENT: {'so'}"
-    record = balloon(PROPOSE, twice, "ARGUMENT: {'eh'}", AGREE, preset="clembench")
-    (refused,) = (row for row in transcript.rows(record) if row.codes)
-    assert refused.text == twice and refused.reason
-
-
 def test_a_reply_says_how_long_it_took() -> None:
     match = Match(load("balloon", instance=SMALL), seed=0)
     usage = {"prompt_tokens": 812, "completion_tokens": 96, "total_tokens": 908}
@@ -232,31 +227,28 @@ def test_an_unfinished_match_has_no_payoffs() -> None:
 
 
 def test_what_both_seats_know_stands_once() -> None:
-    (record,) = read(ROOT / "data" / "replays" / "trading.jsonl")
-    (start,) = (part for part in make_header(record).parts if part.name == "Start")
+    start = part(golden("trading"), "Start")
     assert start.facts == [("gain so far", "0"), ("worth now (A)", "1,102"), ("worth now (B)", "1,507")]
     (goods,) = start.tables
     assert goods.columns[:3] == ("goods", "you hold (A)", "worth each (A)") and len(goods.columns) == 7
-    (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
-    (start,) = (part for part in make_header(record).parts if part.name == "Start")
-    assert start.tables[0].columns == ("stock", "to be divided", "worth each to you (A)", "worth each to you (B)")
-    (record,) = read(ROOT / "data" / "replays" / "agenda.jsonl")
-    (start,) = (part for part in make_header(record).parts if part.name == "Start")
-    assert start.tables[0].columns == ("your points", "each (A)", "each (B)"), "unlike issues have no options in common"
-    assert start.tables[0].rows[6][1] == "billing: 0; search: 9; mobile app: 18"
+    stock = part(golden("split"), "Start").tables[0]
+    assert stock.columns == ("stock", "to be divided", "worth each to you (A)", "worth each to you (B)")
+    points = part(golden("agenda"), "Start").tables[0]
+    assert points.columns == ("your points", "each (A)", "each (B)"), "unlike issues have no options in common"
+    assert points.rows[6][1] == "billing: 0; search: 9; mobile app: 18"
 
 
 def test_a_seat_is_not_told_what_was_hidden() -> None:
-    (record,) = read(ROOT / "data" / "replays" / "split.jsonl")
-    assert [part.name for part in make_header(record).after] == ["Parameters", "Hidden at the start", "Histories"]
+    record = golden("split")
+    assert [one.name for one in make_header(record).after] == ["Parameters", "Hidden at the start", "Histories"]
     for seat in SEATS:
-        assert [part.name for part in make_header(record.seen_by(seat)).after] == ["Parameters"]
-        assert [part.name for part in make_header(record.seen_by(seat)).parts] == ["Start"]
+        own = make_header(record.seen_by(seat))
+        assert ([one.name for one in own.after], [one.name for one in own.parts]) == (["Parameters"], ["Start"])
 
 
 @pytest.mark.parametrize("game", sorted({*game_names()} - {"bargaining"}))  # which words its rules for each side
 def test_rules_that_both_are_told_are_printed_once_and_what_only_one_is_told_stays(game: str) -> None:
-    (record, *_) = read(ROOT / "data" / "replays" / f"{game}.jsonl")
+    record = golden(game)
     plain, printed = (
         [row for row in listed if row.way.startswith("master →")] for listed in (rows(record), messages(record))
     )
@@ -266,6 +258,11 @@ def test_rules_that_both_are_told_are_printed_once_and_what_only_one_is_told_sta
     told = set(printed[0].text.splitlines()) | set(two.text.splitlines())
     assert {line for line in one.text.splitlines() if line.strip()} <= told, "nothing is lost"
     assert messages(record.seen_by("B"))[0].text == rows(record.seen_by("B"))[0].text
+
+
+def test_a_few_words_that_both_are_told_stand_with_each() -> None:
+    told = [Row("GM", seat, f"You are {seat}.\nGood luck.") for seat in SEATS]
+    assert _with_rules_once(told) == told
 
 
 # Colours.
@@ -333,11 +330,6 @@ def test_nothing_in_a_fence_closes_it() -> None:
     assert len(fences) == 2 * len(transcript.messages(balloon(NASTY, PROPOSE, AGREE)))
     assert all(opened == closed for opened, closed in zip(fences[::2], fences[1::2], strict=True))
     assert max(map(len, fences)) == 6
-
-
-def test_an_unknown_style_is_named() -> None:
-    with pytest.raises(ValueError, match="'word'"):
-        transcript.export(balloon(), "word")
 
 
 # Published episodes.
@@ -458,9 +450,8 @@ def test_an_instance_is_a_game_and_a_missing_number_is_named() -> None:
 
 
 def test_a_refused_offer_that_is_taken_up_all_the_same_is_marked() -> None:
-    match = Match(load("trading", preset="textarena-0.7.4"), seed=1)
-    for seat, text in zip("ABAB", ("[Offer: 2 Wheat -> 1 Ore]", "no thanks", "hm", "[Accept]"), strict=True):
-        match.submit(seat, text)  # type: ignore[arg-type]
+    texts = ("[Offer: 2 Wheat -> 1 Ore]", "no thanks", "hm", "[Accept]")
+    match = said(load("trading", preset="textarena-0.7.4"), *texts)
     accepted = [row for row in rows(match.record()) if row.text == "[Accept]"]
     assert [row.flags for row in accepted] == [("an offer that had been refused",)]
     assert record_steps(match.record())[-1].words == "B accepts (an offer that had been refused)"

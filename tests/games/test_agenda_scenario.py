@@ -12,7 +12,7 @@ import negolab as nl
 from negolab import catalog
 from negolab.theory.agreements import even_compromise, frontier_of, solutions
 from tests.support.agenda import NAME, PACKAGE
-from tests.support.command import negolab
+from tests.support.command import negolab, succeeding
 
 FILES = sorted(path.stem for path in PACKAGE.SCENARIOS.glob("*.toml"))
 BASE = """\
@@ -51,135 +51,76 @@ def test_a_file_becomes_a_game_with_defaults(tmp_path: Path) -> None:
 
 
 def test_single_parameters_can_be_changed_beside_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(BASE, "utf-8")
-    assert nl.load(NAME, scenario=path, turns=6, discount=0.9).discount == "0.9"
+    load(tmp_path, BASE)
+    assert nl.load(NAME, scenario=tmp_path / "mine.toml", turns=6, discount=0.9).discount == "0.9"
     assert nl.load(NAME, scenario="hiring") == nl.load(NAME, preset="hiring")
 
 
-MISTAKES = {
-    "a key that does not exist": ("turns = 10", "turn = 10", "unknown key 'turn': did you mean turns?"),
-    "a key of an issue": ("units = 3", "unit = 3", "issue 'food': unknown key 'unit': did you mean units?"),
-    "a setting below the issues": (
+MISTAKES = [
+    ("turns = 10", "turn = 10", "unknown key 'turn': did you mean turns?"),
+    ("units = 3", "unit = 3", "issue 'food': unknown key 'unit': did you mean units?"),
+    (
         "units = 3",
         "units = 3\ndiscount = 0.9",
         "issue 'food': 'discount' is below a line in brackets: move it above the first one",
     ),
-    "a setting among the roles": (
-        'A = "buyer"',
-        'show = "all"',
-        "roles: 'show' is below a line in brackets: move it above",
-    ),
-    "an issue without a name": ('name = "price"\n', "", "issue 1 of 2: name is missing: write name = ..."),
-    "a number for a table": (
-        "turns = 10",
-        "turns = 10\ndraw = 3",
-        "draw must be a table, not 3: begin it with [draw]",
-    ),
-    "a word like its opposite": (
-        "turns = 10",
-        'show = "everything"',
-        "show must be one of all, nothing, order, not 'everything'",
-    ),
-    "a list without brackets": (
-        "[9, 5, 0]",
-        "9, 5, 0",
-        'a line has one value: text in quotes, "...", or a list in brackets',
-    ),
-    "a quote too few": ('"low", ', '"low, ', "with commas between its items and quotes around text"),
-    "a seat that does not exist": ('A = "buyer"', 'C = "buyer"', "roles: unknown key 'C': choose from A, B."),
-    "too few points": (
-        "[9, 5, 0]",
-        "[9, 5]",
-        "issues[0].A has 2 numbers for 3 options of 'price': give one per option",
-    ),
-    "no points": ("B = [0, 5, 9]\n", "", "issues[0].B is missing: give a number per option of"),
-    "points of goods": ("A = 5", "A = [0, 5]", "issues[1].A is a list: give the value of one unit of 'food', such as"),
-    "one number for options": ("[9, 5, 0]", "9", "issues[0].A is one number: give a number per option of 'price'"),
-    "points that are no integers": (
+    ('A = "buyer"', 'show = "all"', "roles: 'show' is below a line in brackets: move it above"),
+    ('name = "price"\n', "", "issue 1 of 2: name is missing: write name = ..."),
+    ("turns = 10", "turns = 10\ndraw = 3", "draw must be a table, not 3: begin it with [draw]"),
+    ("turns = 10", 'show = "everything"', "show must be one of all, nothing, order, not 'everything'"),
+    ("[9, 5, 0]", "9, 5, 0", 'a line has one value: text in quotes, "...", or a list in brackets'),
+    ('"low", ', '"low, ', "with commas between its items and quotes around text"),
+    ('A = "buyer"', 'C = "buyer"', "roles: unknown key 'C': choose from A, B."),
+    ("[9, 5, 0]", "[9, 5]", "issues[0].A has 2 numbers for 3 options of 'price': give one per option"),
+    ("B = [0, 5, 9]\n", "", "issues[0].B is missing: give a number per option of"),
+    ("A = 5", "A = [0, 5]", "issues[1].A is a list: give the value of one unit of 'food', such as"),
+    (
         "[9, 5, 0]",
         "[9.5, 5, 0]",
         "issue 'price': A[0] must be a whole number from -1,000,000,000 to 1,000,000,000, not 9.5",
     ),
-    "huge points": (
-        "[9, 5, 0]",
-        "[9000000000, 5, 0]",
-        "issue 'price': A[0] must be a whole number from -1,000,000,000 to 1,000,000,000, not 9000000000",
-    ),
-    "one bracket": ("[[issues]]", "[issues]", "issues: each one begins with [[issues]], in two brackets"),
-    "no issue at all": (BASE[BASE.index("[[") :], "", "issues is missing: begin one with [[issues]]"),
-    "no title": ('title = "Two issues"\n', "", "title is missing: write title = ..."),
-    "a title of two lines": ('"Two issues"', '"Two\\nissues"', "title must be one line of text"),
-    "no quotes": ('"Two issues"', "Two issues", "line 1: Invalid value: write text in quotes"),
-    "a list that does not end": ("[9, 5, 0]", "[9, 5, 0", "a list ends with ]"),
-    "a key given twice": (
-        "turns = 10",
-        "turns = 10\nturns = 12",
-        "line 3: Cannot overwrite a value: this name is",
-    ),
-    "equal options": ('"middle"', '"LOW"', "issues[0].options[1] is the same as issues[0].options[0], 'LOW'"),
-    "equal issues": ('"food"', '"Price"', "issues[1].name is the same as issues[0].name"),
-    "a sign of offers": ('"middle"', '"a; b"', "issues[0].options[1] must not hold ';', which offers are written with"),
-    "a name without a letter": ('"food"', '"2 meals"', "issues[1].name must begin with a letter, not '2 meals'"),
-    "an empty name": ('"food"', '" "', "issues[1].name is empty: write a name"),
-    "one option": (
-        '["low", "middle", "high"]',
-        '["low"]',
-        "issue 'price': options must be a list of at least 2 texts, not ['low']",
-    ),
-    "options and units": (
-        "units = 3",
-        'units = 3\noptions = ["a", "b"]',
-        "issues[1] ('food') has both options and",
-    ),
-    "neither": ("units = 3\n", "", "issues[1] ('food') has neither options nor units: give one of them"),
-    "no units": ("units = 3", "units = 0", "issue 'food': units must be a whole number from 1 to 10,000, not 0"),
-    "too few turns": ("turns = 10", "turns = 1", "turns must be a whole number from 2 up, not 1"),
-    "turns in quotes": (
-        "turns = 10",
-        'turns = "10"',
-        "turns must be a whole number from 2 up, not '10': write it without quotes",
-    ),
-    "a word that does not exist": (
-        "turns = 10",
-        'opens = "both"',
-        "opens must be one of A, B, drawn, not 'both'",
-    ),
-    "talk that is no flag": ("turns = 10", 'talk = "yes"', "talk must be true or false, not 'yes'"),
-    "a discount above 1": ("turns = 10", 'discount = "3/2"', 'discount must be a fraction such as "9/10"'),
-    "reservation in quotes": (
+    ("[[issues]]", "[issues]", "issues: each one begins with [[issues]], in two brackets"),
+    (BASE[BASE.index("[[") :], "", "issues is missing: begin one with [[issues]]"),
+    ('title = "Two issues"\n', "", "title is missing: write title = ..."),
+    ('"Two issues"', '"Two\\nissues"', "title must be one line of text"),
+    ('"Two issues"', "Two issues", "line 1: Invalid value: write text in quotes"),
+    ("[9, 5, 0]", "[9, 5, 0", "a list ends with ]"),
+    ("turns = 10", "turns = 10\nturns = 12", "line 3: Cannot overwrite a value: this name is"),
+    ('"middle"', '"LOW"', "issues[0].options[1] is the same as issues[0].options[0], 'LOW'"),
+    ('"food"', '"Price"', "issues[1].name is the same as issues[0].name"),
+    ('"middle"', '"a; b"', "issues[0].options[1] must not hold ';', which offers are written with"),
+    ('"food"', '"2 meals"', "issues[1].name must begin with a letter, not '2 meals'"),
+    ('"food"', '" "', "issues[1].name is empty: write a name"),
+    ('["low", "middle", "high"]', '["low"]', "issue 'price': options must be a list of at least 2 texts, not ['low']"),
+    ("units = 3", 'units = 3\noptions = ["a", "b"]', "issues[1] ('food') has both options and"),
+    ("units = 3\n", "", "issues[1] ('food') has neither options nor units: give one of them"),
+    ("units = 3", "units = 0", "issue 'food': units must be a whole number from 1 to 10,000, not 0"),
+    ("turns = 10", "turns = 1", "turns must be a whole number from 2 up, not 1"),
+    ("turns = 10", 'talk = "yes"', "talk must be true or false, not 'yes'"),
+    ("turns = 10", 'discount = "3/2"', 'discount must be a fraction such as "9/10"'),
+    (
         "A = 3\n",
         'A = "3"\n',
         "reservation: A must be a whole number from -1,000,000,000 to 1,000,000,000, not '3': write it without quotes",
     ),
-    "an empty role": ('"buyer"', '""', "roles.A is empty: name the role, or leave it out"),
-    "too many agreements": (
+    ('"buyer"', '""', "roles.A is empty: name the role, or leave it out"),
+    (
         "units = 3\nA = 5\nB = 4\n",
         "".join(f'units = 9999\nA = 5\nB = 4\n[[issues]]\nname = "{name}"\n' for name in "abc")
         + "units = 3\nA = 1\nB = 1\n",
         "issues: more than 1,000,000,000 agreements, the maximum",
     ),
-    "too many units": (
-        "units = 3",
-        "units = 20000",
-        "issue 'food': units must be a whole number from 1 to 10,000, not 20000",
-    ),
-    "a seat that is shuffled twice": (
-        "[roles]",
-        '[draw]\npermute = ["A", "A"]\n[roles]',
-        "names a seat twice",
-    ),
-    "shuffled without goods": (
+    ("[roles]", '[draw]\npermute = ["A", "A"]\n[roles]', "names a seat twice"),
+    (
         BASE[BASE.index('[[issues]]\nname = "food"') :],
         '[draw]\npermute = ["A"]\n',
         "draw.permute shuffles the values of goods, but no issue has units",
     ),
-}
+]
 
 
-@pytest.mark.parametrize("mistake", MISTAKES)
-def test_a_mistake_is_told_in_one_line_with_file_and_place(mistake: str, tmp_path: Path) -> None:
-    old, new, said = MISTAKES[mistake]
+@pytest.mark.parametrize(("old", "new", "said"), MISTAKES, ids=[said for *_, said in MISTAKES])
+def test_a_mistake_is_told_in_one_line_with_file_and_place(old: str, new: str, said: str, tmp_path: Path) -> None:
     assert old in BASE
     with pytest.raises(ValueError) as refused:
         load(tmp_path, BASE.replace(old, new))
@@ -192,17 +133,16 @@ def test_a_scenario_that_does_not_exist_is_told(tmp_path: Path) -> None:
     (tmp_path / "folder.toml").mkdir()
     for name in ("mine.toml", "mine.txt"):
         (tmp_path / name).write_text(BASE, "utf-8")
-    with pytest.raises(ValueError, match=r"unknown preset 'hirng' of .*: did you mean hiring\?"):
-        nl.load(NAME, scenario="hirng")
-    with pytest.raises(ValueError, match=r"nowhere.toml: cannot be read"):
-        nl.load(NAME, scenario="nowhere.toml")
-    for name, told in (("mine", r"did you mean .*mine\.toml\?"), ("mine.txt", r"file, whose name must end in \.toml")):
+    for scenario, told in (
+        ("hirng", r"unknown preset 'hirng' of .*: did you mean hiring\?"),
+        ("nowhere.toml", r"nowhere.toml: cannot be read"),
+        (str(tmp_path / "mine"), r"did you mean .*mine\.toml\?"),
+        (str(tmp_path / "mine.txt"), r"file, whose name must end in \.toml"),
+        ("long" * 2000, "unknown preset"),
+        (str(tmp_path / "folder.toml"), r"folder\.toml: is a folder: choose a file"),
+    ):
         with pytest.raises(ValueError, match=told):
-            nl.load(NAME, scenario=str(tmp_path / name))
-    with pytest.raises(ValueError, match="unknown preset"):
-        nl.load(NAME, scenario="long" * 2000)
-    with pytest.raises(ValueError, match=r"folder\.toml: is a folder: choose a file"):
-        nl.load(NAME, scenario=str(tmp_path / "folder.toml"))
+            nl.load(NAME, scenario=scenario)
     with pytest.raises(ValueError, match="give only one of them"):
         nl.load(NAME, preset="casino", scenario="hiring")
 
@@ -231,10 +171,8 @@ def tables(name: str) -> tuple[Any, Any, tuple[int, int]]:
 
 
 def test_an_author_sees_tables_frontier_best_points_and_zone_of_agreement(tmp_path: Path) -> None:
-    path = tmp_path / "mine.toml"
-    path.write_text(BASE, "utf-8")
-    ran = negolab("games", NAME, "--scenario", str(path))
-    assert ran.returncode == 0, ran.stderr
+    load(tmp_path, BASE)
+    ran = succeeding("games", NAME, "--scenario", str(tmp_path / "mine.toml"))
     assert [" ".join(line.split()) for line in ran.stdout.splitlines() if line] == [
         "Two issues: buyer (A) and player B (B), 10 messages, A opens",
         "points A B",

@@ -89,7 +89,7 @@ def test_a_text_is_read_as_its_patterns_say(preset: str, naive: Any, reasoning: 
     game = balloon(preset, strategic_reasoning=reasoning, require_argument=argument)
     rng = random.Random(f"{preset}{reasoning}{argument}")
     counts = {"read": 0, "not": 0}
-    for _ in range(1500):
+    for _ in range(1000):
         start = "STRATEGIC REASONING: {s}" if reasoning and rng.random() < 0.8 else ""
         end = "ARGUMENT: {'so'}" if argument and rng.random() < 0.8 else ""
         text = start + "".join(rng.choice(PIECES) for _ in range(rng.randint(0, 5))) + end
@@ -116,20 +116,8 @@ LITERALS = (
     *("'\\x41'", "'\\u00e9'", "'a\\\nb'", "'a\nb'", "'''a\nb'''", "r'\\d'", "b'a'", "u'a'", "f'a'", "'a' + 'b'", "'"),
     *("1, 2", "1.5, 'a'", "-1", "1+2j", "None", "True, 'A'", "('a', 'b')", "('a')", "['a']", "{'a'", "'a': 1", "**{}"),
     *("'a': [1]", "['a']: 1", "*'ab'", "x", "x for x in y", "'a', # note\n 'b'", "'a'\r\n, 'b'", "'a\r'", "'a\0'"),
-    *(
-        "''",
-        "'', ''",
-        "''', '''",
-        "'a''b'",
-        "'\ud800'",
-        "'\xa0'",
-        "1if 1else 2",
-        "0777",
-        "1_0",
-        "'a', 'a'",
-        ",",
-        "'a',,",
-    ),
+    *("''", "'', ''", "''', '''", "'a''b'", "'\ud800'", "'\xa0'", "1if 1else 2", "0777", "1_0", "'a', 'a'", ","),
+    "'a',,",
     *("((((((((((1))))))))))", "'it\\'s'", "'say \"hi\"'", "\\", "'\\N{BULLET}'", "2305843009213693951, 0", "'a'; 'b'"),
 )
 

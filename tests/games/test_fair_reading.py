@@ -17,33 +17,17 @@ import negolab as nl
 from negolab import laws
 from negolab.game import Invalid
 from negolab.games import agenda, bargaining
-from negolab.match import Match
 from negolab.reading import read_tokens, without_reasoning
 from tests.conftest import ROOT
+from tests.support.matches import on_turn, said
 
 SEEDS = st.integers(0, 2**32 - 1)
 GAMES = ("agenda", "balloon", "split", "trading")
 TOKENS = ("[Accept]", "[Deny]", "[Reject]", "[Walk away]", "[Offer: 1 Wheat -> 1 Ore]", "[Offer: food = 1; water = 1]")
 PROSE = (
     *("I", "will", "not", "can't", "if you", "but", "so I", "add 1 Wheat", "my answer:", "you said", "next turn", "or"),
-    *(
-        ".",
-        "?",
-        ",",
-        "...",
-        " - ",
-        "\n",
-        "\n\n",
-        "\n> ",
-        "```\n",
-        "<think>",
-        "</think>",
-        "1. ",
-        "**",
-        "\u201c",
-        "[",
-        "]",
-    ),
+    *(".", "?", ",", "...", " - ", "\n", "\n\n", "\n> ", "```\n", "<think>", "</think>", "1. ", "**", "\u201c", "["),
+    "]",
 )
 
 
@@ -52,13 +36,9 @@ def fair(game: str, **more: Any) -> Any:
     return loaded if loaded.bound() is not None else nl.load(game, reading="fair", turn_limit=30, **more)
 
 
-def after(game: Any, *said: str) -> tuple[Any, Any]:
+def after(game: Any, *texts: str) -> tuple[Any, Any]:
     """The told game and the observation of the seat on turn, after these replies."""
-    match = Match(game, seed=3)
-    for text in said:
-        match.submit(next(iter(match.pending())), text)
-    seat = next(iter(match.pending()))
-    return match.told(seat), match.seen(seat)
+    return on_turn(said(game, *texts, seed=3))
 
 
 @pytest.mark.hypothesis

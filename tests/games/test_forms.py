@@ -24,6 +24,7 @@ from negolab.match import Match
 from negolab.moves import Count, Move, Moves, Schema
 from negolab.scaffolds.ultimatum import Ultimatum
 from tests.engine.test_laws import ALL, bounded
+from tests.support.matches import on_turn, said
 
 SEEDS = st.integers(0, 2**32 - 1)
 TALK = 160
@@ -97,19 +98,7 @@ def test_any_json_is_an_action_or_an_invalid(game: str, preset: str) -> None:
     scalars = st.one_of(
         st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=20), st.just(10**400), st.just("\ud800")
     )
-    words = [
-        "move",
-        "kind",
-        "offer",
-        "accept",
-        "agree",
-        "propose",
-        "refuse",
-        "keep",
-        "message",
-        "price",
-        "option",
-    ]
+    words = ["move", "kind", "offer", "accept", "agree", "propose", "refuse", "keep", "message", "price", "option"]
     keys = st.one_of(st.sampled_from([*words, "items", "proposal", "argument", "give", "want", "good", "amount"]))
     values = st.recursive(
         st.one_of(scalars, st.sampled_from(words)),
@@ -210,11 +199,7 @@ def test_two_options_are_the_same_move_as_themselves(game: str, preset: str) -> 
 
 def observe_after(game: nl.Game[Any, Any, Any], *words: str) -> tuple[Any, Any]:
     """The told game and the observation of the seat on turn, after these replies."""
-    match = Match(game, seed=3)
-    for said in words:
-        match.submit(next(iter(match.pending())), said)
-    seat = next(iter(match.pending()))
-    return match.told(seat), match.seen(seat)
+    return on_turn(said(game, *words, seed=3))
 
 
 def kinds(told: Any, seen: Any) -> list[str]:

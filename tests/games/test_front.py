@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import random
-from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negolab.catalog import load
 from negolab.game import observe
 from negolab.games.bargaining import PRESETS, Accept, Bargaining, Offer, Reject
-from negolab.games.bargaining.front import COMPLETE, game_over_box, reprompt, rules_text, texts
+from negolab.games.bargaining.front import game_over_box, reprompt, rules_text, texts
 from negolab.games.bargaining.measures import interview_row
 from negolab.match import Match
 from negolab.record import parse_record
-from tests.conftest import ROOT
+from tests.games.test_bargaining import bargaining
 
 HUMAN = (
     "45",
@@ -33,12 +30,6 @@ HUMAN = (
     "7 dollars",
 )
 SELLER = ("55", "48.50", "accept", "reject", "hm", "60", "6.50", "walk away", "MESSAGE: hi", "8\nMESSAGE: take it")
-
-
-def bargaining(preset: str | None = None, **params: Any) -> Bargaining:
-    game = load("bargaining", preset, **params)
-    assert isinstance(game, Bargaining)
-    return game
 
 
 def begun(game: Bargaining, *seller: str) -> Match:
@@ -116,18 +107,6 @@ def test_a_human_who_uses_up_the_allowance_is_told_so() -> None:
     assert texts(match.game, match.events)[-1] == f"You gave no valid response. No deal.\n\n{game_over_box(0, 0)}"
 
 
-def test_a_reply_has_its_text_once_the_seller_has_answered() -> None:
-    game = bargaining()
-    match = Match(game, seed=1)
-    assert texts(game, match.events) == []
-    match.submit("A", "55")
-    match.submit("B", "42")
-    assert len(texts(game, match.events)) == 1
-    match.submit("A", "accept")
-    said = texts(game, match.events)
-    assert said[1].startswith("Round 2: You offered $42.00. The AI accepts. Deal reached at $42.00.")
-
-
 def test_a_match_that_is_stopped_keeps_the_texts_that_were_shown() -> None:
     match = begun(bargaining(), "55")
     for seat, text in (("B", "42"), ("A", "53")):
@@ -164,36 +143,6 @@ def test_waiting_costs_and_outside_options_are_told() -> None:
         "- No deal → You earn $3.00, Seller earns $0.00",
     ):
         assert line in text
-
-
-def test_losses_are_shown_as_they_are() -> None:
-    box = game_over_box(-500, 81.25)
-    assert "║     Human: $-5.00                                ║" in box
-    assert "║     AI: $0.81                                    ║" in box
-
-
-# The document.
-
-
-def document() -> str:
-    return (ROOT / "tests" / "fixtures" / "bargaining_manager.md").read_text("utf-8")
-
-
-def test_the_document_is_the_seed_byte_for_byte() -> None:
-    digest = hashlib.sha256(document().encode()).hexdigest()
-    assert digest == "f1e8da5bc2e1f9a3d9f3e4d6eac826ef1e76b7149e901b2d4bc913ab090cd1fb"
-
-
-def test_fixed_texts_are_those_of_the_document() -> None:
-    seed = document()
-    start = seed.index("══════════ GAME OVER")
-    box = seed[start : seed.index("╝", start) + 1]
-    for name, cents in (("Human", 1250), ("AI", 100)):
-        placeholder = f"     {name}: ${{{'human_total' if name == 'Human' else 'ai_total'}}}".ljust(50)
-        box = box.replace(placeholder, f"     {name}: ${cents / 100:.2f}".ljust(50))
-    assert box == game_over_box(1250, 100)
-    for sentence in (COMPLETE, reprompt(0, 10_000, False)):
-        assert sentence in seed
 
 
 # The row.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections import Counter
 from fractions import Fraction
@@ -13,12 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import override
 
+import negolab as nl
 from negolab import laws
 from negolab.analysis import tables
 from negolab.catalog import load, parameters, stored_game
 from negolab.events import Rejected
-from negolab.game import SEATS, Invalid, Seat, observe, other
-from negolab.games.split import PRESETS, Action, EndTalk, Message, Proposal, Split, allocate, corpus_scenarios
+from negolab.game import SEATS, Invalid, observe, other
+from negolab.games.split import PRESETS, EndTalk, Message, Proposal, Split, corpus_scenarios
 from negolab.games.split.allocation import complement, points
 from negolab.games.split.draws import draw_partner_values, random_composition
 from negolab.games.split.measures import best_joint, whole_unit_frontier
@@ -26,9 +28,8 @@ from negolab.games.split.players import smallest_share
 from negolab.games.split.statements import announcement_text, parse_hand, parse_offer, parse_values
 from negolab.match import Match
 from negolab.players.lookup import list_players, player
-from tests.support.dialogues import read_corpus
 
-CONTEXTS = [[[1, 2, 3], [1, 3, 1], [4, 0, 2]], [[1, 2, 3], [0, 2, 2], [4, 0, 2]], [[2, 2, 2], [1, 2, 2], [2, 2, 1]]]
+CONTEXTS = (((1, 2, 3), (1, 3, 1), (4, 0, 2)), ((1, 2, 3), (0, 2, 2), (4, 0, 2)), ((2, 2, 2), (1, 2, 2), (2, 2, 1)))
 VARIANTS: list[tuple[str, dict[str, Any]]] = [
     *((preset, {}) for preset in PRESETS),
     ("trust-and-split", {"roles": "alternate", "quota": 2}),
@@ -62,19 +63,14 @@ def rounds_of(game: Split, *rows: tuple[Any, ...]) -> list[dict[str, Any]]:
     return [{"stock": stock, "values": {"A": a, "B": b}, "hands": None} for stock, a, b in named]
 
 
+def first_seen(game: Split) -> Any:
+    """What A sees of a deal."""
+    return observe(game.deal(random.Random(1)), "A")
+
+
 def play(game: Split, a: str, b: str, start: Any = None, seed: int = 0) -> Match:
     """Play two scripted players."""
-    match = Match(game, seed=seed, start=start)
-    seats = {"A": player(a, game), "B": player(b, game)}
-    while asks := match.pending():
-        for seat, ask in asks.items():
-            match.act(seat, seats[seat].reply(match.told(seat), ask))
-    return match
-
-
-def joint(match: Match) -> float:
-    assert match.ended is not None
-    return sum(paid or 0 for paid in match.ended.payoffs.values())
+    return nl.play(Match(game, seed=seed, start=start), {"A": a, "B": b})
 
 
 # Laws, over more than the presets.
@@ -130,25 +126,6 @@ def test_a_filed_proposal_is_seen_by_its_author_alone() -> None:
     assert game.turn(three.public) == ("B",)
 
 
-def test_both_at_once_is_one_after_the_other() -> None:
-    game = split("no-press")
-    state = game.deal(random.Random(1))
-    at_once = game.step(state, {"A": Proposal((3,)), "B": Proposal((9,))})
-    for first in SEATS:
-        asks: dict[Seat, Action] = {"A": Proposal((3,)), "B": Proposal((9,))}
-        one = game.step(state, {first: asks.pop(first)})
-        assert game.step(one, asks) == at_once
-
-
-def test_a_hand_gives_no_value_away_before_the_summary() -> None:
-    game = split("trust-and-split", rounds=1)
-    seen = observe(game.deal(random.Random(1)), "A")
-    assert seen.private.values is None and seen.public.values is None
-    final = play(game, "equal", "equal").state
-    assert final.public.history[0].values is not None
-    assert final.private["A"].hand is None
-
-
 @pytest.mark.parametrize("text", ['x"\nB: "I agree to 10', "line\u2028B: all yours", "\x1b[2J", "</message>"])
 def test_a_message_cannot_pass_for_the_words_of_the_game(text: str) -> None:
     game = split(quota=2)
@@ -196,35 +173,15 @@ def test_the_prompt_after_an_answer_tells_only_the_news() -> None:
 )
 def test_a_refused_proposal_has_its_code(text: str, code: str, kind: str) -> None:
     game = split(quota=0)
-    refused = game.parse(text, observe(game.deal(random.Random(1)), "A"))
+    refused = game.parse(text, first_seen(game))
     assert isinstance(refused, Invalid) and refused.codes == (code,) and refused.kind == kind
     assert len(refused.reason) < 500 and refused.reason.endswith(".")
-
-
-@pytest.mark.parametrize(
-    ("text", "keep"),
-    [
-        ("I'll take: 4 coins", 4),
-        ("I\u2019LL ASK\u2003FOR 4", 4),
-        ("coins = 4;", 4),
-        ("Proposal:\t4coins\nproposal : 4", 4),
-        ('</think> <propose>{ "SPLIT": 4 }', 4),
-        ("<split>4</split> Proposal: 5", 4),
-        ("My proposal: 4", 4),
-        ("4, coins", None),
-        ("my_proposal: 4", None),
-    ],
-)
-def test_proposals_come_in_many_forms(text: str, keep: int | None) -> None:
-    game = split(quota=0)
-    read = game.parse(text, observe(game.deal(random.Random(1)), "A"))
-    assert isinstance(read, Invalid) if keep is None else read == Proposal((keep,))
 
 
 def test_names_that_are_words_of_the_grammar_can_still_be_said() -> None:
     for name in ("proposal", "split", "keep", "s", "no", "deals", "items"):
         game = split(items=(name,), quota=0)
-        seen = observe(game.deal(random.Random(1)), "A")
+        seen = first_seen(game)
         for action in game.options(seen):
             assert game.parse(game.say(action), seen) == action
         assert game.parse(f"Proposal: 3 {name}", seen) == Proposal((3,))
@@ -296,7 +253,7 @@ def test_an_illegal_typed_action_is_refused() -> None:
 
 def test_options_beyond_2000_are_evenly_spaced() -> None:
     game = split(items=("a", "b", "c", "d"), stock=(9, 9, 9, 9), quota=0, rule="exact")
-    options = game.options(observe(game.deal(random.Random(1)), "A"))
+    options = game.options(first_seen(game))
     keeps = [option.keep for option in options if isinstance(option, Proposal)]
     assert len(keeps) == 2001 and keeps[-1] is None
     assert keeps[0] == (0, 0, 0, 0) and keeps[-2] == (9, 9, 9, 9) and keeps[1000] == (5, 0, 0, 2)
@@ -390,8 +347,7 @@ def test_the_other_s_values_are_told_after_the_end_alone() -> None:
 def test_no_agreement_is_the_word_for_no_deal_after_free_talk_only() -> None:
     free, fixed = split("lewis-2017"), split("deal-or-no-deal", quota=0)
     assert free.say(Proposal(None)) == "<no_agreement>" and fixed.say(Proposal(None)) == "<no_deal/>"
-    seen = observe(fixed.deal(random.Random(1)), "A")
-    assert isinstance(fixed.parse("<no_agreement>", seen), Invalid)
+    assert isinstance(fixed.parse("<no_agreement>", first_seen(fixed)), Invalid)
     match = talking()
     match.submit("A", "<selection>")
     for text in ("<no_agreement>", "<No_Agreement/>", "<no_agreement />", "<no_deal>", "no deal"):
@@ -420,66 +376,9 @@ def test_players_end_the_talk_when_they_agreed_or_have_nothing_to_say() -> None:
 # Exact truths.
 
 
-def test_asking_for_everything_is_strictly_dominant_in_one_proportional_round() -> None:
-    share = {(a, b): allocate("proportional", (10,), (a,), (b,))[0][0] for a in range(11) for b in range(11)}
-    assert all(share[a, b] < share[a + 1, b] for a in range(10) for b in range(11))
-    best = [(a, b) for a, b in share if share[a, b] == max(share[x, b] for x in range(11))]
-    assert best == [(10, b) for b in range(11)]
-    assert share[10, 10] == 5
-
-
-def test_a_round_of_10_against_1() -> None:
-    game = split("no-press", rounds=1)
-    paid = {name: play(game, name, name) for name in ("greedy", "welfare", "truthful")}
-    greedy, welfare = (paid[name].outcome for name in ("greedy", "welfare"))
-    assert greedy is not None and greedy.payoffs == {"A": 50, "B": 5}
-    assert greedy.details["measures"]["efficiency"] == 0.55 and greedy.details["measures"]["winner_share"] == 0.5
-    assert welfare is not None and welfare.payoffs == {"A": 100, "B": 0}
-    assert welfare.details["measures"]["winner_share"] == 1
-    assert joint(paid["truthful"]) == 91
-
-
-def test_trust_and_split_pays_27_and_a_half_to_the_greedy_and_50_to_the_cooperative() -> None:
-    game = split("trust-and-split", rounds=1)
-    beats = {"rock": "scissors", "scissors": "paper", "paper": "rock"}
-    paid: dict[str, list[Any]] = {"greedy": [], "welfare": []}
-    for a, b in product(beats, repeat=2):
-        if a != b:
-            values = {"A": {"coins": 10 if beats[a] == b else 1}, "B": {"coins": 10 if beats[b] == a else 1}}
-            rounds = [{"stock": {"coins": 10}, "values": values, "hands": {"A": a, "B": b}}]
-            for name, found in paid.items():
-                found.append(play(game, name, name, game.start("B", rounds)).ended)
-    for name, expected in (("greedy", 27.5), ("welfare", 50)):
-        for seat in SEATS:
-            assert sum(ended.payoffs[seat] for ended in paid[name]) / 6 == expected
-
-
-def test_alternating_roles_pay_both_seats_the_same() -> None:
-    game = split("no-press", roles="alternate")
-    for name, each in (("greedy", 27.5), ("welfare", 50)):
-        ended = play(game, name, name).ended
-        assert ended is not None and ended.payoffs == {"A": 10 * each, "B": 10 * each}
-
-
 def test_every_full_allocation_of_coins_is_efficient() -> None:
     assert len(whole_unit_frontier((10,), (10,), (1,))) == 11
     assert len(whole_unit_frontier((10,), (10,), (0,))) == 1
-
-
-def test_classic_over_all_pairs_of_values() -> None:
-    game = split(rounds=1)
-    pairs = list(product(range(1, 21), repeat=2))
-    starts = [game.start("A", rounds_of(game, ((10,), (a,), (b,)))) for a, b in pairs]
-
-    def mean(name: str) -> Fraction:
-        paid = [Fraction(joint(play(game, name, name, start))).limit_denominator(100) for start in starts]
-        return sum(paid, Fraction(0)) / 400
-
-    assert Fraction(sum(best_joint((10,), (a,), (b,)) for a, b in pairs), 400) == Fraction("138.25")
-    assert mean("welfare") == Fraction("138.25")
-    assert mean("greedy") == mean("equal") == 105
-    assert mean("truthful") == Fraction(24393, 200)
-    assert sum(Fraction(a + b, 2 * max(a, b)) for a, b in pairs) / 400 == Fraction(61, 80)
 
 
 def test_ten_one_ties_over_all_pairs_of_values() -> None:
@@ -570,24 +469,6 @@ def _accepted(game: Split, a: tuple[int, ...], b: tuple[int, ...]) -> bool:
     return draw_partner_values(game, a, Cuts(*cuts)) is not None
 
 
-def test_the_equilibria_of_an_exact_round_are_the_complements_and_what_no_reply_can_better() -> None:
-    stock, a, b = (1, 2, 1), (2, 0, 3), (0, 1, 5)
-    asks = [None, *product(*(range(n + 1) for n in stock))]
-
-    def paid(x: Any, y: Any) -> tuple[float, float]:
-        share_a, share_b, _ = allocate("exact", stock, x, y)
-        return points(share_a, a), points(share_b, b)
-
-    table = {(x, y): paid(x, y) for x in asks for y in asks}
-    best_a = {y: max(table[x, y][0] for x in asks) for y in asks}
-    best_b = {x: max(table[x, y][1] for y in asks) for x in asks}
-    for (x, y), (pays_a, pays_b) in table.items():
-        is_equilibrium = pays_a == best_a[y] and pays_b == best_b[x]
-        complements = x is not None and y is not None and complement(stock, x) == y
-        assert is_equilibrium == (complements or (best_a[y] == 0 and best_b[x] == 0))
-    assert table[stock, stock] == (0, 0)
-
-
 def test_the_corpus_scenarios() -> None:
     scenarios = corpus_scenarios()
     n = len(scenarios)
@@ -609,12 +490,6 @@ def test_a_division_that_helps_one_and_hurts_nobody_makes_a_deal_inefficient() -
 
 
 # Parameters.
-
-
-def test_presets_are_the_published_sets() -> None:
-    assert PRESETS["mila-tas-rps"] == {**PRESETS["trust-and-split"], "reading": "literal"}
-    assert next(iter(PRESETS)) == "classic"
-    assert split("mila-no-press").quota == 0 and split("mila-tas").equal_totals
 
 
 @pytest.mark.parametrize(
@@ -647,33 +522,18 @@ def test_parameters_that_cannot_be_played_are_refused(changes: dict[str, Any]) -
 def test_lists_are_frozen() -> None:
     game = Split(items=["book"], stock=[3])  # type: ignore[arg-type]
     assert game.items == ("book",) and game.stock == (3,)
-    assert split("deal-or-no-deal", source="contexts", contexts=CONTEXTS).contexts == (
-        ((1, 2, 3), (1, 3, 1), (4, 0, 2)),
-        ((1, 2, 3), (0, 2, 2), (4, 0, 2)),
-        ((2, 2, 2), (1, 2, 2), (2, 2, 1)),
-    )
-
-
-def test_a_seat_is_not_told_the_contexts() -> None:
-    game = split("deal-or-no-deal", source="contexts", contexts=CONTEXTS)
-    assert game.told("A").contexts is None and game.told("A") == game.told("B")
+    listed = split("deal-or-no-deal", source="contexts", contexts=json.loads(json.dumps(CONTEXTS)))
+    assert listed.contexts == CONTEXTS
+    assert listed.told("A").contexts is None and listed.told("A") == listed.told("B")
 
 
 def test_a_schedule_must_fit_the_game() -> None:
     game = split("trust-and-split", rounds=1)
-    good = {
-        "stock": {"coins": 10},
-        "values": {"A": {"coins": 10}, "B": {"coins": 1}},
-        "hands": {"A": "rock", "B": "scissors"},
-    }
+    values, hands = {"A": {"coins": 10}, "B": {"coins": 1}}, {"A": "rock", "B": "scissors"}
+    good = {"stock": {"coins": 10}, "values": values, "hands": hands}
     game.start("A", [good])
-    for bad in (
-        [],
-        [good, good],
-        [{**good, "stock": {}}],
-        [{**good, "values": {"A": {"coins": 1}}}],
-        [{**good, "hands": None}],
-    ):
+    wrong: list[dict[str, Any]] = [{"stock": {}}, {"values": {"A": {"coins": 1}}}, {"hands": None}]
+    for bad in ([], [good, good], *([good | one] for one in wrong)):
         with pytest.raises(ValueError):
             game.start("A", bad)
 
@@ -687,18 +547,6 @@ def test_equal_and_truthful_pairs_always_complement_each_other() -> None:
         for name in ("equal", "truthful"):
             for settled in play(game, name, name, seed=3).state.public.history:
                 assert complement(settled.stock, settled.asks["A"]) == settled.asks["B"]
-
-
-def test_tit_for_tat_punishes_the_round_after_a_greedy_one() -> None:
-    game = split("no-press", roles="alternate", first="A", rounds=4)
-
-    def asks_of_b(other_player: str) -> list[Any]:
-        history = play(game, other_player, "tit-for-tat").state.public.history
-        return [settled.asks["B"] for settled in history]
-
-    # The first speaker has the low value: B values more in rounds 1 and 3, less in rounds 2 and 4.
-    assert asks_of_b("welfare") == [(10,), (0,), (10,), (0,)]
-    assert asks_of_b("greedy") == [(10,), (10,), (10,), (10,)]
 
 
 def test_players_refuse_games_they_cannot_play() -> None:
@@ -758,49 +606,3 @@ def test_every_player_plays_every_preset_it_accepts(preset: str) -> None:
 def test_players_say_nothing_that_is_too_long() -> None:
     match = play(split(max_chars=3), "welfare", "liar")
     assert {sent.text for sent in match.state.public.messages} == {""}
-
-
-# The corpus.
-
-
-def test_imported_contexts_can_be_played() -> None:
-    lines = ["1 1 3 3 2 0", "1 4 3 0 2 3", "", "1 4 1 0 3 2", "1 1 1 6 3 1", "1 1 3 3 2 0", "1 4 3 0 2 3"]
-    told = ((one["counts"], one["values"]["A"], one["values"]["B"]) for one in read_corpus(lines))
-    found = tuple(dict.fromkeys(tuple(tuple(part.values()) for part in each) for each in told))
-    assert found == (((1, 3, 2), (1, 3, 0), (4, 0, 3)), ((1, 1, 3), (4, 0, 2), (1, 6, 1)))
-    game = split("deal-or-no-deal", source="contexts", contexts=found, rounds=40)
-    drawn = {(d.stock, d.values["A"], d.values["B"]) for d in game.deal(random.Random(1)).hidden.rounds}
-    assert drawn == set(found)
-
-
-TALK = "1 1 3 3 2 0 YOU: hi <eos> THEM: <selection> {} <eos> reward={} {} 1 4 3 0 2 3"
-
-
-@pytest.mark.parametrize(
-    "line",
-    [
-        TALK.format("item0=0 item1=3 item2=0", "8", "agree"),
-        TALK.format("item0=2 item1=3 item2=0", "11", "agree"),
-        TALK.format("item0=0 item1=3 item2=0", "9", "maybe"),
-        TALK.format("no agreement", "disconnect", "agree"),
-        TALK.format("no agreement", "no agreement", "agree").replace("YOU: hi", "YOU:"),
-        TALK.format("no agreement", "no agreement", "agree").replace("YOU: hi", "WE: hi"),
-        TALK.format("no agreement", "no agreement", "agree").replace("1 1 3", "1  1 3"),
-        TALK.format("no agreement", "no agreement", "agree").replace("1 4 3", "2 4 3"),
-        "1 1 3 3 2 0",
-        "1 1 3 3 2",
-        "<input> 1 1 3 3 2 0 </input>",
-    ],
-)
-def test_a_line_that_breaks_its_format_is_named(line: str) -> None:
-    with pytest.raises(ValueError, match=r"^line 2: "):
-        read_corpus(["", line])
-
-
-def test_views_that_end_differently_are_refused() -> None:
-    mine = TALK.format("no agreement", "no agreement", "agree")
-    theirs = "1 4 3 0 2 3 THEM: hi <eos> YOU: <selection> {0} <eos> reward={0} {1} 1 1 3 3 2 0"
-    assert len(read_corpus([mine, theirs.format("no agreement", "agree")])) == 1
-    for words, flag in (("disconnect", "agree"), ("no agreement", "disagree")):
-        with pytest.raises(ValueError, match=r"^line 2: "):
-            read_corpus([mine, theirs.format(words, flag)])

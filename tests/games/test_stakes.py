@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab import laws
-from negolab.catalog import AnyGame, game_names, list_games, load
+from negolab.catalog import AnyGame, load
 from negolab.game import SEATS, Game, Invalid, Seat, State, observe, other
 from negolab.games.balloon import Balloon, Instance, Say
 from negolab.games.bargaining import Accept, Bargaining, Offer
@@ -24,9 +24,10 @@ from negolab.games.trading import Move, Trading
 from negolab.scaffolds import ultimatum
 from negolab.theory.solutions import nash, nash_point
 from negolab.theory.surplus import exchange_frontier, possible_surplus
+from tests.engine.test_laws import cases
 
 Pay = Mapping[Seat, float]
-PRESETS = [(game, preset) for game in game_names() for preset in list_games()[game]]
+PRESETS = [*cases("rules", "talk", "show", "frame")]
 SEEDS = st.integers(0, 2**32 - 1)
 
 
@@ -269,15 +270,6 @@ def test_the_rest_goes_to_the_other_seat_on_top_of_what_was_earned() -> None:
     exact = load("split", "deal-or-no-deal")
     assert exact.stakes(exact.deal(random.Random(1)), "A", Proposal(None)) == ()
     assert exact.stakes(exact.deal(random.Random(1)), "A", Message("I take all.")) == ()
-
-
-def test_hands_count_in_the_stakes_of_a_trust_game_though_nobody_is_told_them() -> None:
-    game = load("split", "trust-and-split", rounds=1, first="A")
-    hands = {"A": "rock", "B": "scissors"}
-    start = game.start(
-        "A", [{"stock": {"coins": 10}, "values": {"A": {"coins": 10}, "B": {"coins": 1}}, "hands": hands}]
-    )
-    assert game.stakes(start, "B", Proposal((3,))) == ({"A": 70, "B": 3},)
 
 
 def test_a_game_need_not_know_its_stakes() -> None:

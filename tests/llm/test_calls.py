@@ -5,18 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 import re
 import signal
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
+from subprocess import CompletedProcess
 from typing import Any, NamedTuple
 
 import msgspec
@@ -26,14 +24,15 @@ from aiohttp import web
 from negolab_widgets import Replay
 
 import negolab as nl
+from negolab import cli
 from negolab.analysis import tables
 from negolab.events import Ended, Rejected, Replied
 from negolab.formats import transcript
 from negolab.ledger import FILE, PICO, Cost, Ledger, Line
 from negolab.llm.endpoint.services import PLAIN_OUTPUT, ending_of
-from tests.conftest import ROOT
-from tests.support.command import negolab
-from tests.support.endpoints import running_endpoint
+from tests.support.command import negolab, succeeding
+from tests.support.endpoints import Server, running_endpoint
+from tests.support.forked import ForkedProcess
 from tests.support.host_process import page_text
 
 WHOLE, PART = "93.00", "5"
@@ -110,6 +109,11 @@ GIVEN = [
     Given({**reply(""), "choices": []}, ends=False),
     Given(reply(f"{WHOLE}\ud83c")),
 ]
+
+
+@pytest.fixture(autouse=True)
+def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NEGOLAB_CACHE", str(tmp_path / "answers.db"))
 
 
 class Endpoint:
@@ -206,27 +210,24 @@ def test_there_are_forty_answers_and_those_that_play_are_whole() -> None:
     assert sum(not given.ends for given in GIVEN) == 15
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(tmp_path: Path) -> None:
-    out, cache = tmp_path / "run", {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    out, answers = tmp_path / "run", tmp_path / "answers.db"
     with serving() as (endpoint, url):
-        command = batch_of(url, out, 40, "--unusable", "100%")
-        killed = subprocess.Popen(
-            [sys.executable, "-m", "negolab", *command], env=cache, cwd=ROOT, stderr=subprocess.DEVNULL
-        )
+        command = batch_of(url, out, 24, "--unusable", "100%")
+        killed = ForkedProcess(cli.main, *command)
         while endpoint.asked < 60 and killed.poll() is None:
             time.sleep(0.01)
         endpoint.holds = True
         time.sleep(0.5)  # what was answered is noted, and what is in flight gets no answer
-        killed.send_signal(signal.SIGKILL)
-        killed.wait()
+        killed.kill()
+        killed.communicate()
         endpoint.holds = False
         time.sleep(0.2)
-        asked, sent, before = endpoint.asked, endpoint.whole.copy(), kept(tmp_path / "answers.db").requests
+        sent, before = endpoint.whole.copy(), kept(answers).requests
         assert before == sent, "all that was answered is kept"
-        ran = negolab(*command, env=cache)
-        assert endpoint.whole - sent == kept(tmp_path / "answers.db").requests - before, "and is not asked again"
-        assert asked >= 60 and "Traceback" not in ran.stderr, ran.stderr
+        ran = negolab(*command)
+        assert endpoint.whole - sent == kept(answers).requests - before, "and is not asked again"
+        assert endpoint.asked >= 60 and "Traceback" not in ran.stderr, ran.stderr
 
         billed, ledger = endpoint.billed(), Ledger(out / FILE)
         lost = [line for line in lines_of(out) if line.finish == "killed"]
@@ -241,7 +242,7 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
         assert f"cost         ${billed.usd:,.4f} for" in ran.stdout
 
     records = nl.read(out)
-    assert len(records) == 40
+    assert len(records) == 24
     words = {event.reply.text for record in records for event in record.events if isinstance(event, Replied)}
     assert PART not in words and WHOLE in words
     ends = [record.events[-1] for record in records if record.header.notes.get("stopped")]
@@ -250,28 +251,24 @@ def test_a_run_against_all_of_them_plays_what_is_whole_and_pays_what_is_billed(t
     assert rejected == {"filtered", "refused", "called", "thoughts", "empty"}
 
 
-def exported(out: Path, env: dict[str, str]) -> list[dict[str, Any]]:
+def exported(out: Path) -> list[dict[str, Any]]:
     """The calls of a run, as `negolab calls` prints them."""
-    found = negolab("calls", str(out), env=env)
-    assert found.returncode == 0, found.stderr
+    found = succeeding("calls", str(out))
     return [json.loads(line) for line in found.stdout.splitlines()]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="needs SIGKILL")
 def test_no_answer_that_was_kept_is_asked_for_again_however_often_the_run_is_killed(tmp_path: Path) -> None:
     out, cache = tmp_path / "run", tmp_path / "answers.db"
-    env = {**os.environ, "NEGOLAB_CACHE": str(cache)}
-    in_flight, lost = 4, 0
+    in_flight = 4
     with serving() as (endpoint, url):
-        command = batch_of(url, out, 40, "--unusable", "100%")
-        for upto in (40, 90, 150, None):
+        command = batch_of(url, out, 20, "--unusable", "100%")
+        for upto in (20, 45, 75, None):
             sent, before = endpoint.whole.copy(), kept(cache).requests if cache.exists() else Counter[str]()
-            process = subprocess.Popen(
-                [sys.executable, "-m", "negolab", *command], env=env, cwd=ROOT, stderr=subprocess.DEVNULL
-            )
+            process = ForkedProcess(cli.main, *command)
             while process.poll() is None and (upto is None or endpoint.asked < upto):
                 time.sleep(0.001)
             process.kill()  # in the middle of whatever it does
+            process.communicate()
             assert process.wait() == (0 if upto is None else -signal.SIGKILL)
             time.sleep(0.2)
             after = kept(cache)
@@ -280,14 +277,14 @@ def test_no_answer_that_was_kept_is_asked_for_again_however_often_the_run_is_kil
             assert not found - asked
             lost = (asked - found).total()
             assert lost <= in_flight * (upto is not None), "each whole answer that was given is a new one in the cache"
-    assert len(nl.read(out)) == 40
+    assert len(nl.read(out)) == 20
 
 
 def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> None:
-    out, cache = tmp_path / "run", {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
+    out = tmp_path / "run"
     with serving() as (_, url):
-        assert negolab(*batch_of(url, out, 1), env=cache).returncode == 0
-    calls = exported(out, cache)
+        succeeding(*batch_of(url, out, 1))
+    calls = exported(out)
     (record,) = nl.read(out)
     assert {call["match"] for call in calls} == {record.id} and {call["seat"] for call in calls} == {"A"}
     assert all(re.fullmatch(r"\d+", str(call["turn"])) for call in calls)
@@ -297,15 +294,30 @@ def test_the_calls_of_a_run_are_exported_as_they_were_sent(tmp_path: Path) -> No
     assert first["request"]["messages"][0]["content"]
 
 
-def test_log_probabilities_that_were_asked_for_are_exported_and_no_others(tmp_path: Path) -> None:
-    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
-    asked = "extra.logprobs=true,extra.top_logprobs=2"
-    with running_endpoint(latency=0.005) as server:
-        for name, settings in (("with", f",{asked}"), ("without", "")):
-            players = ["--a", f"llm:fake{settings}", "--b", "linear", "--base-url", server.url]
-            ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / name), env=env)
-            assert ran.returncode == 0, ran.stderr
-    calls = exported(tmp_path / "with", env)
+@pytest.fixture(scope="module")
+def running() -> Iterator[Server]:
+    with running_endpoint() as server:
+        yield server
+
+
+@pytest.fixture
+def server(running: Server) -> Server:
+    running.reset(latency=0.002)
+    return running
+
+
+def played(
+    server: Server, out: Path, *more: str, a: str = "llm:fake", b: str = "linear", n: int = 1, game: str = "bargaining"
+) -> CompletedProcess[str]:
+    """A batch against the endpoint that imitates a service."""
+    players = ["--a", a, "--b", b, "--base-url", server.url]
+    return negolab("batch", game, *players, "--n", str(n), "--out", str(out), *more)
+
+
+def test_log_probabilities_that_were_asked_for_are_exported_and_no_others(server: Server, tmp_path: Path) -> None:
+    assert played(server, tmp_path / "with", a="llm:fake,extra.logprobs=true,extra.top_logprobs=2").returncode == 0
+    assert played(server, tmp_path / "without").returncode == 0
+    calls = exported(tmp_path / "with")
     assert calls
     for call in calls:
         text = call["answer"]["text"]
@@ -314,7 +326,7 @@ def test_log_probabilities_that_were_asked_for_are_exported_and_no_others(tmp_pa
         assert "".join(token["token"] for token in tokens) == text
         assert [token["logprob"] for token in tokens] == [-0.125 * at for at in range(len(text))]
         assert [top["logprob"] for top in tokens[0]["top_logprobs"]] == [-1.0, -2.0]
-    for call in exported(tmp_path / "without", env):
+    for call in exported(tmp_path / "without"):
         assert "logprobs" not in call["request"] and call["answer"].get("logprobs") is None
 
 
@@ -325,11 +337,13 @@ def test_log_probabilities_that_were_asked_for_are_exported_and_no_others(tmp_pa
     ("game", "settings"),
     [("bargaining", "max_tokens=300"), ("trading", "form=schema"), ("trading", "form=schema,history=last:1")],
 )
-def test_a_run_says_before_its_first_call_how_long_a_prompt_can_get(tmp_path: Path, game: str, settings: str) -> None:
-    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
-    with running_endpoint(latency=0.005, window=9_000) as server:
-        players = ["--a", f"llm:fake,{settings}", "--b", "random-legal", "--base-url", server.url]
-        ran = negolab("batch", game, *players, "--n", "20", "--out", str(tmp_path / "run"), "--unusable", "1", env=env)
+def test_a_run_says_before_its_first_call_how_long_a_prompt_can_get(
+    server: Server, tmp_path: Path, game: str, settings: str
+) -> None:
+    server.set(window=9_000)
+    ran = played(
+        server, tmp_path / "run", "--unusable", "1", a=f"llm:fake,{settings}", b="random-legal", n=20, game=game
+    )
     first, *others = [line for line in ran.stderr.splitlines() if line.startswith("negolab: ")]
     said = re.fullmatch(
         r"negolab: fake: a prompt and its answer take up to about ([\d,]+) tokens, as estimated from 10 random "
@@ -338,55 +352,36 @@ def test_a_run_says_before_its_first_call_how_long_a_prompt_can_get(tmp_path: Pa
     )
     assert said is not None and not any("window" in line for line in others), ran.stderr
     estimate = int(said[1].replace(",", "")) - (300 if "max_tokens" in settings else PLAIN_OUTPUT)
-    sent = max(len(json.dumps(call["request"]["messages"])) for call in exported(tmp_path / "run", env))
+    sent = max(len(json.dumps(call["request"]["messages"])) for call in exported(tmp_path / "run"))
     assert sent / 5 < estimate < sent / 2, "about three characters a token"
 
 
-def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(tmp_path: Path) -> None:
-    with running_endpoint(latency=0.005, window=1_200) as server:
-        players = ["--a", "llm:fake", "--b", "llm:fake,history=last:2", "--base-url", server.url]
-        ran = negolab("batch", "bargaining", *players, "--n", "2", "--out", str(tmp_path / "run"), "--no-cache")
+def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(server: Server, tmp_path: Path) -> None:
+    assert "window" not in played(server, tmp_path / "unknown", "--no-cache").stderr
+    server.set(window=1_200)
+    ran = played(server, tmp_path / "run", "--no-cache", b="llm:fake,history=last:2", n=2)
     line = next(line for line in ran.stderr.splitlines() if "context window" in line)
     assert line.endswith("its context window is 1,200: longer matches fail; history=last:6 sends less")
-
-
-def test_nothing_is_said_of_a_window_that_is_not_known(tmp_path: Path) -> None:
-    with running_endpoint(latency=0.005) as server:
-        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url]
-        ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
-    assert ran.returncode == 0 and "window" not in ran.stderr
 
 
 # What a batch prints.
 
 
-def test_calls_that_are_billed_and_hold_no_choice_are_in_the_sum(tmp_path: Path) -> None:
+def test_calls_that_are_billed_and_hold_no_choice_are_in_the_sum(server: Server, tmp_path: Path) -> None:
     usage = {"prompt_tokens": 1_000, "completion_tokens": 1_133, "total_tokens": 2_133}
-    with running_endpoint(latency=0.002) as server:
-        server.set(faults={"raw": 1}, raw=json.dumps({"choices": [], "usage": usage}))
-        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url, "--price", "fake=3,0.3,15"]
-        out = ["--out", str(tmp_path / "run"), "--no-cache", "--concurrency", "1"]
-        ran = negolab("batch", "bargaining", *players, "--n", "2", *out)
-        asked = server.counts()["requests"]
+    server.set(faults={"raw": 1}, raw=json.dumps({"choices": [], "usage": usage}))
+    ran = played(server, tmp_path / "run", "--price", "fake=3,0.3,15", "--no-cache", "--concurrency", "1", n=2)
+    asked = server.counts()["requests"]
     usd = asked * (1_000 * 3 + 1_133 * 15) / 1e6
     assert asked % 6 == 0 and asked >= 12, "two games and what was asked before them, six times each"
     assert f"no answer    {asked} calls without an answer that were" in ran.stdout, ran.stdout
     assert f"tokens       {asked * 1_000:,} in, {asked * 1_133:,} out\ncost         ${usd:,.4f} for" in ran.stdout
 
 
-def test_neither_a_price_nor_a_saving_that_is_not_known_is_nothing(tmp_path: Path) -> None:
-    env = {**os.environ, "NEGOLAB_CACHE": str(tmp_path / "answers.db")}
-    with running_endpoint(latency=0.002) as server:
-        players = ["--a", "llm:fake", "--b", "linear", "--base-url", server.url]
-        one, two = (
-            negolab("batch", "bargaining", *players, "--n", "2", "--out", str(tmp_path / out), env=env)
-            for out in ("one", "two")
-        )
-        server.set(usage=False)
-        players += ["--price", "fake=1,2"]
-        three = negolab(
-            "batch", "bargaining", *players, "--n", "2", "--seed", "9", "--out", str(tmp_path / "c"), env=env
-        )
+def test_neither_a_price_nor_a_saving_that_is_not_known_is_nothing(server: Server, tmp_path: Path) -> None:
+    one, two = (played(server, tmp_path / out, n=2) for out in ("one", "two"))
+    server.set(usage=False)
+    three = played(server, tmp_path / "three", "--price", "fake=1,2", "--seed", "9", n=2)
     assert re.search(r"cost +unknown for 8 calls: the price is unknown", one.stdout), one.stdout
     assert re.search(r"saved +unknown: 8 answers came from the cache", two.stdout), two.stdout
     assert "unknown for 8 calls: tokens were not counted" in three.stdout and "price is unknown" not in three.stdout
@@ -404,21 +399,17 @@ class Raises(Scripted):
 """
 
 
-def test_neither_a_model_nor_a_player_that_raises_is_called_deterministic(tmp_path: Path) -> None:
+def test_neither_a_model_nor_a_player_that_raises_is_called_deterministic(server: Server, tmp_path: Path) -> None:
     (tmp_path / "mine.py").write_text(RAISES)
-    with running_endpoint(latency=0.002) as server:
-        for name in ("mine.py:Raises", "llm:fake"):
-            more = ["--base-url", server.url, "--no-cache"] if name == "llm:fake" else []
-            ran = negolab(
-                "batch", "bargaining", "--a", name, "--b", "linear", "--n", "2", "--out", name[:4], *more, cwd=tmp_path
-            )
-            assert (
-                "nothing is random in the game or its players" not in ran.stdout and "known exactly" not in ran.stdout
-            ), ran.stdout
-    scripts = ["--a", "time", "--b", "linear", "--n", "2", "--out", "scripts"]
-    assert (
-        "nothing is random in the game or its players" in negolab("batch", "bargaining", *scripts, cwd=tmp_path).stdout
+    scripts = ["--b", "linear", "--n", "2", "--out"]
+    raised, known = (
+        negolab("batch", "bargaining", "--a", name, *scripts, name[:4], cwd=tmp_path).stdout
+        for name in ("mine.py:Raises", "time")
     )
+    certain = "nothing is random in the game or its players"
+    for told in (raised, played(server, tmp_path / "model", "--no-cache", n=2).stdout):
+        assert certain not in told and "known exactly" not in told
+    assert certain in known
 
 
 def test_a_smaller_number_of_games_than_the_folder_holds_is_told(tmp_path: Path) -> None:
@@ -432,13 +423,12 @@ def test_a_smaller_number_of_games_than_the_folder_holds_is_told(tmp_path: Path)
 
 
 def test_persona_settings_and_label_stand_where_a_match_is_shown_and_a_refused_parameter_nowhere(
-    tmp_path: Path,
+    server: Server, tmp_path: Path
 ) -> None:
     (tmp_path / "tough.txt").write_text("You never give in.")
     settings = f"temperature=0.5,top_p=0.9,label=mine,history=last:2,persona={tmp_path / 'tough.txt'}"
-    with running_endpoint(latency=0.002, refuses=["temperature"]) as server:
-        players = ["--a", f"llm:fake,{settings}", "--b", "linear", "--base-url", server.url]
-        ran = negolab("batch", "bargaining", *players, "--n", "1", "--out", str(tmp_path / "run"), "--no-cache")
+    server.set(refuses=["temperature"])
+    ran = played(server, tmp_path / "run", "--no-cache", a=f"llm:fake,{settings}")
     assert "fake takes no temperature: it is omitted" in ran.stderr
     (record,) = nl.read(tmp_path / "run")
     assert record.header.notes["models"]["A"]["parameters"] == {"top_p": 0.9, "max_tokens": 1000}
@@ -449,5 +439,5 @@ def test_persona_settings_and_label_stand_where_a_match_is_shown_and_a_refused_p
     assert f"Seller: {shown}" in page_text(Replay(record, out=tmp_path))
     sent = [event.reply.usage["sent"] for event in record.events if isinstance(event, Replied) and event.reply.usage]
     assert sent and all(each == {"top_p": 0.9, "max_tokens": 1000} for each in sent)
-    (fields,) = {json.dumps(sorted(call["request"])) for call in exported(tmp_path / "run", dict(os.environ))}
+    (fields,) = {json.dumps(sorted(call["request"])) for call in exported(tmp_path / "run")}
     assert json.loads(fields) == ["max_tokens", "messages", "model", "top_p"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import pickle
+import re
 import time
 from collections.abc import Callable
 from email.utils import formatdate
@@ -29,11 +30,14 @@ from negolab.llm.endpoint.errors import (
     RejectedAnswer,
     RequestRefused,
     RunFailed,
+    Unreachable,
     raise_for,
     retry_after,
 )
 from negolab.llm.endpoint.keys import DEFAULT_URL, PLACEHOLDER, Key, base_url, read_key
 from negolab.llm.endpoint.prices import Price, call_cost
+from tests.support.service_cases import CASES, Case, Kind
+from tests.support.services import error_response
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
@@ -97,12 +101,9 @@ def test_an_id_is_no_longer_than_an_id() -> None:
     assert (found.request_id, found.model, found.fingerprint) == ("x" * 200, "m" * 200, "f" * 200)
 
 
-def test_a_byte_that_is_no_utf_8_loses_no_answer() -> None:
-    assert parse_completion(b'{"choices": [{"message": {"content": "a\xffb"}}]}').text == "a\ufffdb"
-
-
-def test_half_a_surrogate_pair_loses_no_answer() -> None:
-    assert parse_completion(b'{"choices": [{"message": {"content": "a\\ud800b"}}]}').text == "a\ufffdb"
+@pytest.mark.parametrize("odd", [b"\xff", b"\\ud800"])
+def test_what_is_no_character_loses_no_answer(odd: bytes) -> None:
+    assert parse_completion(b'{"choices": [{"message": {"content": "a%sb"}}]}' % odd).text == "a\ufffdb"
 
 
 def test_a_content_in_parts_is_put_together_and_its_thoughts_kept_apart() -> None:
@@ -248,44 +249,28 @@ def test_a_quota_of_a_minute_is_waited_for_and_one_of_a_day_ends_the_run_with_it
         raise_for(429, {}, day, ())
 
 
-NO_CREDIT = {"type": "error", "error": {"type": "invalid_request_error", "message": "Your credit balance is too low"}}
-NO_KEY = [{"error": {"code": 400, "message": "API key not valid.", "status": "INVALID_ARGUMENT"}}]
-EXTRA = {"message": {"detail": [{"type": "extra_forbidden", "loc": ["body", "seed"], "msg": "Extra inputs"}]}}
-REJECTED = {"error": {"message": "No.", "code": "json_validate_failed", "failed_generation": "{"}}
+MEANS: dict[Kind, tuple[type[Exception], ...]] = {
+    Kind.GOOD: (RefusedParameter, RequestRefused),
+    Kind.SETUP: (RunFailed, RefusedParameter, RequestRefused, BadResponse, Unreachable),
+    Kind.STOPS: (RunFailed, RequestRefused, Overloaded),
+    Kind.PASSING: (Overloaded, RateLimited),
+    Kind.TOO_LONG: (RequestRefused, GameFailed),
+    Kind.REJECTED: (RejectedAnswer,),
+}
+ERRORS = [case for case in CASES.values() if case.body is not None and case.status]
 
 
-@pytest.mark.parametrize(
-    ("status", "error", "kind", "says"),
-    [
-        (400, NO_KEY, RunFailed, "set the environment variable"),
-        (400, NO_CREDIT, RunFailed, "no credit"),
-        (400, {"error": {"message": "gpt-9 is not a valid model ID", "code": 400}}, RunFailed, "the model's name"),
-        (
-            400,
-            {"object": "error", "message": "Invalid model: x", "type": "invalid_model"},
-            RunFailed,
-            "the model's name",
-        ),
-        (404, {"error": 'model "x" not found, try pulling it first'}, RunFailed, "the model's name"),
-        (400, {"error": {"message": "This model only support stream mode"}}, RunFailed, "in one piece"),
-        (
-            429,
-            {"error": {"message": "On tokens per day (TPD). Please try again in 3h2m."}},
-            RunFailed,
-            "run again after",
-        ),
-        (400, {"error": {"message": "prompt is too long: 9 tokens > 8 maximum"}}, RequestRefused, "too long"),
-        (400, REJECTED, RejectedAnswer, r"\{"),
-        (422, EXTRA, RefusedParameter, "body.seed: Extra"),
-        (400, {"error": {"message": "max_tokens: Field required"}}, RefusedParameter, "max_tokens"),
-        (529, {"error": {"type": "overloaded_error", "message": "Overloaded"}}, Overloaded, "Overloaded"),
-        (502, "<html><head><title>502 Bad Gateway</title></head></html>", Overloaded, "502 Bad Gateway"),
-    ],
-)
-def test_services_word_their_errors_differently(status: int, error: Any, kind: type[Exception], says: str) -> None:
-    text = error.encode() if isinstance(error, str) else json.dumps(error).encode()
-    with pytest.raises(kind, match=says):
-        raise_for(status, {}, text, ("temperature", "seed", "max_tokens"))
+@pytest.mark.parametrize("case", ERRORS, ids=lambda case: case.name)
+def test_services_word_their_errors_differently(case: Case) -> None:
+    response = error_response(case, 1.0)
+    params = ("max_tokens", "response_format", "temperature", "top_k", "top_p")
+    with pytest.raises(MEANS[case.kind]) as meant:
+        if case.status == 200:
+            parse_completion(response.body)  # type: ignore[arg-type]
+        else:
+            raise_for(case.status, response.headers, response.body, params)  # type: ignore[arg-type]
+    if type(meant.value) is RunFailed:
+        assert re.search(case.says, str(meant.value))
 
 
 def test_a_context_that_is_too_long_fails_the_game_even_where_it_names_a_parameter() -> None:

@@ -14,7 +14,7 @@ import negolab as nl
 from negolab.catalog import AnyGame
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import format_model
-from negolab.game import Malformed, Reply
+from negolab.game import Malformed, Reply, Seat
 from negolab.llm.endpoint.call import Answer, Usage
 from negolab.llm.endpoint.errors import GameFailed, NoAnswer
 from negolab.llm.output_modes import ExtractedText, extract_reasoning
@@ -24,6 +24,7 @@ from negolab.players.lookup import list_players, player
 from negolab.record import parse_record
 from negolab.runs.driver import make_player, play
 from negolab.verification import replay_differences
+from tests.support.matches import said as after
 from tests.support.scripted_model import ScriptedModel, answer
 
 GAME = nl.load("bargaining")
@@ -35,13 +36,15 @@ def model(name: str, game: AnyGame = GAME, script: Any = (), **more: Any) -> LLM
     return found
 
 
+def asked(sitting: LLM, match: Match, seat: Seat = "A") -> Any:
+    """What the player makes of its model's next answer."""
+    return asyncio.run(sitting.reply(match.told(seat), match.pending()[seat]))
+
+
 def replied(said: str | Answer, setting: str = "form=free", game: AnyGame = GAME, *before: str) -> Any:
     """The reply that the model's answer becomes, at the seat on turn after these replies."""
-    match = Match(game, seed=3)
-    for words in before:
-        match.submit(next(iter(match.pending())), words)
-    seat, ask = next(iter(match.pending().items()))
-    return asyncio.run(model(f"llm:fake,{setting}", game, [said]).reply(match.told(seat), ask))
+    match = after(game, *before, seed=3)
+    return asked(model(f"llm:fake,{setting}", game, [said]), match, next(iter(match.pending())))
 
 
 # Names and settings.
@@ -52,33 +55,27 @@ def test_a_models_name_may_hold_colons_slashes_and_dots(name: str) -> None:
     found = model(f"llm:{name},temperature=0.7,max_tokens=80", script=["50"])
     assert found.settings.model == name
     assert found.name == f"llm:{name},temperature=0.7,max_tokens=80"
-    match = Match(GAME, seed=1)
-    asyncio.run(found.reply(match.told("A"), match.pending()["A"]))
+    asked(found, Match(GAME, seed=1))
     call = found.endpoint.calls[0]  # type: ignore[attr-defined]
     assert (call.model, call.params) == (name, {"temperature": 0.7, "max_tokens": 80})
 
 
 def test_what_is_set_is_sent() -> None:
     assert model("llm:x").settings.request_fields() == {}
-    full = model("llm:x,temperature=0,top_p=0.9,seed=3,reasoning_effort=low,max_tokens=5")
-    assert full.settings.request_fields() == {
-        "temperature": 0.0,
-        "top_p": 0.9,
-        "max_tokens": 5,
-        "seed": 3,
-        "reasoning_effort": "low",
-    }
+    full = model("llm:x,temperature=0,top_p=0.9,seed=3,reasoning_effort=low,max_tokens=5").settings.request_fields()
+    assert full == {"temperature": 0.0, "top_p": 0.9, "max_tokens": 5, "seed": 3, "reasoning_effort": "low"}
     assert model("llm:x", temperature=0.5).settings.temperature == 0.5
     extra = model('llm:x,extra.top_k=40,extra.stop=["a","b"],seed=3').settings
     assert extra.request_fields() == {"seed": 3, "top_k": 40, "stop": ["a", "b"]}
-    with pytest.raises(ValueError, match=r"^extra.stream cannot be set"):
-        model("llm:x,extra.stream=true")
 
 
 def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
     sitting = make_player("llm:x", GAME, 5, "A", models=ScriptedModel([]), match="m")
     assert isinstance(sitting, LLM)
     assert sitting.settings.seed is None
+
+
+KEYS = "sk-proj-abc123 hf_AbCdEf AKIAIOSFODNN7EXAMPLE1 gsk_0123456789abcdef MY_KEY_0123456789ABCDEF0123456789"
 
 
 @pytest.mark.parametrize(
@@ -88,12 +85,14 @@ def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
         ("llm", "unknown player 'llm'.* llm:MODEL"),
         ("lm:x", "unknown player 'lm' .* A language model is named llm:MODEL"),
         ("fiar:0.2", "unknown player 'fiar' .* llm:MODEL"),
+        ("llm:local:max_tokens=60", "follow a comma: llm:local,max_tokens=60"),
         ("llm:x,temprature=1", "no parameter 'temprature': did you mean temperature"),
         ("llm:x,temperature=hot", "parameter temperature of a model player must be a number from 0 to 2, not 'hot'"),
         ("llm:x,temperature=3", "temperature .* from 0 to 2, not '3'"),
         ("llm:x,temperature=nan", "temperature .* from 0 to 2"),
         ("llm:x,top_p=2", "top_p"),
         ("llm:x,max_tokens=0", "max_tokens .* from 1 up"),
+        ("llm:x,extra.stream=true", "^extra.stream cannot be set"),
         ("llm:x,form=json", "parameter form .*'json'"),
         ("llm:x,chat=maybe", "parameter chat"),
         ("llm:x,chat", "'chat' is not of the form name=value"),
@@ -109,27 +108,16 @@ def test_the_seed_of_a_deal_is_not_the_seed_of_a_model() -> None:
         ("llm:x,base_url=", "base URL"),
         ("llm:x,base_url=ftp://y", "base URL"),
         ("llm:x,base_url=http://u:secret@y/v1", "base URL must not contain"),
+        *((f"llm:x,history={wrong}", "must be such as last:6") for wrong in ("last", "last:0", "last:-1", "6")),
+        *((f"llm:x,key={key}", "NAME of an environment variable") for key in KEYS.split()),
     ],
 )
-def test_a_wrong_setting_is_named(name: str, why: str) -> None:
-    with pytest.raises(ValueError, match=why):
+def test_a_wrong_setting_is_named_and_a_secret_in_it_not_repeated(name: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why) as refused:
         player(name, GAME, models=ScriptedModel([]))
-
-
-@pytest.mark.parametrize(
-    "key",
-    [
-        "sk-proj-abc123",
-        "hf_AbCdEf",
-        "AKIAIOSFODNN7EXAMPLE1",
-        "gsk_0123456789abcdef",
-        "MY_KEY_0123456789ABCDEF0123456789",
-    ],
-)
-def test_a_key_in_the_place_of_its_name_is_refused_and_not_repeated(key: str) -> None:
-    with pytest.raises(ValueError, match="NAME of an environment variable") as refused:
-        player(f"llm:x,key={key}", GAME, models=ScriptedModel([]))
-    assert key not in str(refused.value)
+    _, _, key = name.partition("key=")
+    assert not key or key not in str(refused.value)
+    assert "secret" not in str(refused.value)
 
 
 def test_address_and_name_of_the_key_are_handed_on() -> None:
@@ -144,8 +132,7 @@ def test_a_persona_is_the_system_message_and_its_hash_is_noted(tmp_path: Path) -
     file = tmp_path / "tough.txt"
     file.write_text("You never give in.\n", encoding="utf-8")
     found = model(f"llm:x,persona={file}", script=["50"])
-    match = Match(GAME, seed=1)
-    asyncio.run(found.reply(match.told("A"), match.pending()["A"]))
+    asked(found, Match(GAME, seed=1))
     assert found.endpoint.last[0] == ("system", "You never give in.")  # type: ignore[attr-defined]
     assert found.notes() == {
         "model": "x",
@@ -209,35 +196,12 @@ def test_thoughts_are_recorded_and_passed_on_to_nobody() -> None:
 
 
 def test_what_an_answer_took_stands_with_the_reply() -> None:
-    full = Answer(
-        text="50",
-        finish="stop",
-        usage=Usage(100, 10, 60, None),
-        reasoning="I ask for half.",
-        model="fake-1",
-        fingerprint="fp",
-        request_id="r1",
-        cost=0.01,
-        queued=0.5,
-        latency=1.5,
-        attempts=2,
-        replayed=True,
-    )
-    reply = replied(full)
+    took: dict[str, Any] = {"queued": 0.5, "latency": 1.5, "attempts": 2, "fingerprint": "fp", "replayed": True}
+    named: dict[str, Any] = {"model": "fake-1", "cost": 0.01, "request_id": "r1", "reasoning": "I ask for half."}
+    reply = replied(Answer(text="50", finish="stop", usage=Usage(100, 10, 60, None), **took, **named))
     assert isinstance(reply, Reply)
-    assert reply.usage == {
-        "input": 100,
-        "output": 10,
-        "cached": 60,
-        "finish": "stop",
-        "queued": 0.5,
-        "latency": 1.5,
-        "attempts": 2,
-        "fingerprint": "fp",
-        "replayed": True,
-    }
-    assert (reply.via, reply.model, reply.cost, reply.request_id) == ("model", "fake-1", 0.01, "r1")
-    assert reply.reasoning == "I ask for half."
+    assert reply.usage == {"input": 100, "output": 10, "cached": 60, "finish": "stop", **took}
+    assert reply.via == "model" and {name: getattr(reply, name) for name in named} == named
     assert reply.raw is None
     assert reply.asked is not None
     assert reply.asked.startswith("You are the seller")
@@ -311,11 +275,9 @@ def test_a_note_holds_the_parameters_that_were_sent_and_a_reply_its_own() -> Non
     sitting = model(
         "llm:x,temperature=0.5,label=tough,history=last:2", script=[answer("60", sent={"max_tokens": 4000})]
     )
-    match = Match(GAME, seed=3)
     notes = sitting.notes()
     assert notes["parameters"] == {"temperature": 0.5, "max_tokens": 1000}
-    seat, ask = next(iter(match.pending().items()))
-    said = asyncio.run(sitting.reply(match.told(seat), ask))
+    said = asked(sitting, Match(GAME, seed=3))
     assert isinstance(said, Reply) and said.usage and said.usage["sent"] == notes["parameters"] == {"max_tokens": 4000}
     assert format_model(notes) == "tough, form=free, chat=True, history=last:2, max_tokens=4000"
 
@@ -330,49 +292,32 @@ def test_a_part_of_the_history_is_the_opening_and_the_last_exchanges() -> None:
     assert longest[:2] == sent[1][:2] and [message.role for message in longest] == ["user", "assistant"] * 3 + ["user"]
 
 
-@pytest.mark.parametrize("history", ["last", "last:0", "last:-1", "6"])
-def test_a_history_that_is_none_is_refused(history: str) -> None:
-    with pytest.raises(ValueError, match="history of a model player must be such as last:6"):
-        model(f"llm:x,history={history}")
-
-
-def test_a_form_that_is_complete_was_not_cut() -> None:
-    assert replied(answer('{"move":{"kind":"offer","price":7}}', "length"), "form=schema").text == "7.00"
-
-
-def test_an_answer_that_a_server_took_for_reasoning_is_found_behind_it() -> None:
-    assert replied(answer("", reasoning="<think>Hm, 50?</think>52.50")).text == "52.50"
-
-
-def test_free_words_go_to_the_match_which_judges_them() -> None:
-    assert replied("nonsense").text == "nonsense"
-
-
-def test_half_a_surrogate_does_not_stop_a_match() -> None:
-    found = replied("50 \ud83c")
-    assert found.text == "50 \ufffd"
-    talking = nl.load("bargaining", preset="cheap-talk")
-    said = '{"move":{"kind":"offer","price":7,"message":"ha \\ud83c \\ud83c\\udf88"}}'
-    assert replied(said, "form=schema", talking).text == "7.00\nMESSAGE: ha \ufffd \U0001f388"
-
-
-def test_a_failure_of_the_endpoint_passes_through() -> None:
-    sitting = model("llm:x", script=[GameFailed("the chat is longer than the model's context")])
-    match = Match(GAME, seed=1)
-    with pytest.raises(GameFailed, match="context"):
-        asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+@pytest.mark.parametrize(
+    ("said", "setting", "text"),
+    [
+        ("nonsense", "form=free", "nonsense"),
+        ("50 \ud83c", "form=free", "50 \ufffd"),
+        (answer("", reasoning="<think>Hm, 50?</think>52.50"), "form=free", "52.50"),
+        (
+            '{"move":{"kind":"offer","price":7,"message":"ha \\ud83c \\ud83c\\udf88"}}',
+            "form=schema",
+            "7.00\nMESSAGE: ha \ufffd \U0001f388",
+        ),
+    ],
+    ids=["free words are judged by the match", "half a surrogate", "behind reasoning", "half a surrogate in a form"],
+)
+def test_an_answer_becomes_words_of_the_match(said: Any, setting: str, text: str) -> None:
+    assert replied(said, setting, nl.load("bargaining", preset="cheap-talk")).text == text
 
 
 # Constrained.
 
 
 def test_a_filled_form_becomes_the_games_words() -> None:
-    filled = '{"move":{"kind":"offer","price":52.5}}'
-    reply = replied(f"<think>half</think>{filled}", "form=schema")
-    assert (reply.text, reply.raw) == ("52.50", f"<think>half</think>{filled}")
+    filled = '<think>half</think>{"move":{"kind":"offer","price":52.5}}'
     sitting = model("llm:x,form=schema", script=[filled])
-    match = Match(GAME, seed=1)
-    asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    reply = asked(sitting, Match(GAME, seed=1))
+    assert (reply.text, reply.raw) == ("52.50", filled)
     sent = sitting.endpoint.calls[0]  # type: ignore[attr-defined]
     form = sent.params["response_format"]["json_schema"]
     assert form["strict"] is True
@@ -383,44 +328,30 @@ def test_a_filled_form_becomes_the_games_words() -> None:
 
 def test_a_game_of_before_shows_its_words_beside_the_form() -> None:
     game = nl.load("bargaining", reading="literal")
-    sitting = model("llm:x,form=schema", script=['{"move":{"kind":"offer","price_cents":5250}}'])
-    match = Match(game, seed=1)
-    reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
-    assert isinstance(reply, nl.Reply) and reply.text == "52.50"
+    sitting = model("llm:x,form=schema", game, ['{"move":{"kind":"offer","price_cents":5250}}'])
+    assert asked(sitting, Match(game, seed=1)).text == "52.50"
     prompt = sitting.endpoint.calls[0].messages[-1].content  # type: ignore[attr-defined]
     assert "Answer with one line: a price such as 52.50." in prompt and "Answer with one JSON object" in prompt
+
+
+ACCEPT = '{"move":{"kind":"accept"}}'
 
 
 @pytest.mark.parametrize(
     ("said", "text"),
     [
-        ('Sure. {"move":{"kind":"accept"}} Thanks!', "accept"),
-        ('{"move":{"kind":"accept"}}\n{"move":{"kind":"accept"}}', "accept"),
-        ('\ufeff{"move":{"kind":"accept"}}', "accept"),
-        ("{hm} " + '{"move":{"kind":"offer","price":52.5}}', "52.50"),
+        (f"Sure. {ACCEPT} Thanks!", "accept"),
+        (f"{ACCEPT}\n{ACCEPT}", "accept"),
+        (f"\ufeff{ACCEPT}", "accept"),
+        ('{hm} {"move":{"kind":"offer","price":52.5}}', "52.50"),
+        (f"```json\n{ACCEPT}\n```", "accept"),
+        (f"```\n{ACCEPT}```", "accept"),
+        (f"  {ACCEPT}\n", "accept"),
+        (answer(ACCEPT, "length"), "accept"),
     ],
 )
-def test_the_one_object_in_a_reply_is_the_answer(said: str, text: str) -> None:
+def test_the_one_object_in_a_reply_is_the_answer_also_where_it_ends_at_the_limit(said: Any, text: str) -> None:
     assert replied(said, "form=schema", GAME, "60").text == text
-
-
-@pytest.mark.parametrize(
-    ("said", "code"),
-    [
-        ('{"move":{"kind":"accept"}} or {"move":{"kind":"offer","price":50}}', "bad_json"),
-        ('{"move":{"kind":"accept"},"move":{"kind":"offer","price":50}}', "bad_field"),
-        ('{"move":{"kind":"offer","price":50,"Price":60}}', "bad_field"),
-    ],
-)
-def test_two_answers_in_one_reply_are_refused(said: str, code: str) -> None:
-    found = replied(said, "form=schema", GAME, "60")
-    assert isinstance(found, Malformed) and found.invalid.codes == (code,)
-
-
-@pytest.mark.parametrize("fence", ["```json\n{}\n```", "```\n{}```", "  {}\n"])
-def test_a_fence_around_json_is_no_fault(fence: str) -> None:
-    filled = '{"move":{"kind":"accept"}}'
-    assert replied(fence.replace("{}", filled), "form=schema", GAME, "60").text == "accept"
 
 
 @pytest.mark.parametrize(
@@ -432,35 +363,28 @@ def test_a_fence_around_json_is_no_fault(fence: str) -> None:
         ("[" * 100_000, "bad_json"),
         ('{"move":{"kind":"steal"}}', "bad_field"),
         ('{"move":{"kind":"offer","price":999}}', "bad_field"),
-        ('{"move":{"kind":"accept"}}', "bad_field"),
+        (ACCEPT, "bad_field"),
+        (ACCEPT + ' or {"move":{"kind":"offer","price":50}}', "bad_json"),
+        ('{"move":{"kind":"accept"},"move":{"kind":"offer","price":50}}', "bad_field"),
+        ('{"move":{"kind":"offer","price":50,"Price":60}}', "bad_field"),
     ],
 )
-def test_what_breaks_the_schema_is_malformed(said: str, code: str) -> None:
+def test_what_breaks_the_schema_or_answers_twice_is_malformed(said: str, code: str) -> None:
     found = replied(said, "form=schema")
     assert isinstance(found, Malformed)
     assert found.invalid.codes == (code,)
     assert found.reply.text == said
 
 
-def test_a_whole_object_that_ends_at_the_limit_of_tokens_was_not_cut() -> None:
-    assert replied(answer('{"move":{"kind":"accept"}}', "length"), "form=schema", GAME, "60").text == "accept"
-
-
 def test_its_own_form_stays_in_the_chat_and_the_words_in_the_record() -> None:
     filled = '{"move":{"kind":"offer","price":60}}'
     sitting = model("llm:x,form=schema", script=[filled, filled])
     match = Match(GAME, seed=1)
-    play_until(match, sitting, 2)
+    match.submit("A", asked(sitting, match))
+    match.submit("B", "45")
+    asked(sitting, match)
     assert ("assistant", filled) in sitting.endpoint.last  # type: ignore[attr-defined]
     assert match.state.public.offers[0] == (1, "A", 6000)
-
-
-def play_until(match: Match, sitting: LLM, turns: int) -> None:
-    """Play the model at A against a buyer that offers 45."""
-    for _ in range(turns):
-        match.submit("A", asyncio.run(sitting.reply(match.told("A"), match.pending()["A"])))
-        if match.pending():
-            match.submit("B", "45")
 
 
 # Mixed.
@@ -470,9 +394,7 @@ def test_a_strategy_decides_and_the_model_words_it() -> None:
     game = nl.load("bargaining", preset="cheap-talk")
     said = "7.50\nMESSAGE: a fine mug"
     sitting = model("llm:x,strategy=time:beta=0.2;start=750", game, [said])
-    match = Match(game, seed=1)
-    reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
-    assert reply.text == said
+    assert asked(sitting, Match(game, seed=1)).text == said
     assert "In the words of the game it is:\n7.50" in sitting.endpoint.last[-1][1]  # type: ignore[attr-defined]
     assert sitting.notes()["strategy"] == "time:beta=0.2;start=750"
 
@@ -481,21 +403,19 @@ def test_words_that_make_another_move_are_asked_for_again_and_then_replaced() ->
     game = nl.load("bargaining", seller_retries=1)
     sitting = model("llm:x,strategy=time:start=6000", game, ["90", "95"])
     match = Match(game, seed=1)
-    first = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    first = asked(sitting, match)
     assert isinstance(first, Malformed)
     assert first.invalid.codes == ("other_move",)
     assert first.reply.text == "90"
     match.reject("A", first.invalid, first.reply)
-    second = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    second = asked(sitting, match)
     assert isinstance(second, Reply)
     assert (second.text, second.raw) == ("60.00", "95")
 
 
 def test_wording_costs_no_match_where_the_game_allows_no_second_try() -> None:
     game = nl.load("trading")
-    sitting = model("llm:x,strategy=first-option", game, [answer("[Offer: all", "length")])
-    match = Match(game, seed=1)
-    reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
+    reply = asked(model("llm:x,strategy=first-option", game, [answer("[Offer: all", "length")]), Match(game, seed=1))
     assert isinstance(reply, Reply)
     assert (reply.text, reply.raw) == ("Pass.", "[Offer: all")
 
@@ -505,9 +425,9 @@ def test_where_a_game_asks_for_ever_wording_is_tried_three_times() -> None:
     sitting = model("llm:x,strategy=linear", game, ["no idea"] * 3)
     match = Match(game, seed=1)
     for _ in range(2):
-        tried = asyncio.run(sitting.reply(match.told("B"), match.pending()["B"]))
+        tried = asked(sitting, match, "B")
         match.reject("B", tried.invalid, tried.reply)
-    last = asyncio.run(sitting.reply(match.told("B"), match.pending()["B"]))
+    last = asked(sitting, match, "B")
     assert isinstance(last, Reply)
     assert last.raw == "no idea"
 
@@ -516,15 +436,13 @@ def test_a_strategy_decides_once_for_a_turn() -> None:
     game = nl.load("split", preset="no-press", rounds=2)
     sitting = model("llm:x,strategy=random-legal", game, ["?", "?", "?"], draws=4)
     match = Match(game, seed=1)
-    replies = []
     for _ in range(3):
-        reply = asyncio.run(sitting.reply(match.told("A"), match.pending()["A"]))
-        replies.append(reply)
+        reply = asked(sitting, match)
         if isinstance(reply, Malformed):
             match.reject("A", reply.invalid, reply.reply)
     decided = {call.messages[0].content for call in sitting.endpoint.calls}  # type: ignore[attr-defined]
     assert len({text.split("it is:")[1].split("\n")[1] for text in decided}) == 1
-    assert isinstance(replies[-1], Reply)
+    assert isinstance(reply, Reply)
 
 
 def test_a_mixed_player_sits_where_its_strategy_can() -> None:
@@ -555,11 +473,6 @@ def test_what_is_told_in_a_turn_does_not_grow_with_the_match(setting: str) -> No
         match.submit(seat, "Pass.")
     assert len(lengths) == 100
     assert max(lengths[1:]) < lengths[1] + 10
-
-
-def test_a_setting_behind_a_colon_is_no_part_of_the_models_name() -> None:
-    with pytest.raises(ValueError, match="follow a comma: llm:local,max_tokens=60"):
-        nl.player("llm:local:max_tokens=60", "bargaining")
 
 
 def test_a_model_that_never_finds_a_move_fails_its_game() -> None:

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from negolab.llm.endpoint.availability import Availability
-from negolab.llm.endpoint.errors import Overloaded, RateLimited, RunFailed, Unreachable
+from negolab.llm.endpoint.errors import AttemptFailed, Overloaded, RateLimited, RunFailed, Unreachable
 from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.queue import MIN_BACKOFF, CallQueue, QueuedCall
 from negolab.llm.endpoint.rate_limiter import RateLimiter
@@ -54,18 +54,30 @@ class Bucket:
         return None
 
 
-async def through(model_queue: CallQueue, ask: Ask, *, began: float = 0.0, tokens: int = 0) -> float:
-    """Retry until there is an answer; return the seconds it took."""
+async def acquired(model_queue: CallQueue, *, began: float = 0.0, tokens: int = 0) -> QueuedCall:
+    """Wait in line for a new call of a game that began then, or now."""
     going = QueuedCall(now(), began or now(), tokens)
-    while True:
-        await model_queue.acquire(going)
-        wait = await ask()
-        if wait is None:
-            model_queue.record_success(going, tokens)
-            model_queue.release(going)
-            return now() - going.enqueued_at
+    await model_queue.acquire(going)
+    return going
+
+
+def over(model_queue: CallQueue, going: QueuedCall, wait: float | None = None, tokens: int | None = None) -> None:
+    """The call is answered, or refused with the seconds to wait."""
+    if wait is None:
+        model_queue.record_success(going, tokens)
+    else:
         model_queue.record_rate_limit(going, wait)
-        model_queue.release(going)
+    model_queue.release(going)
+
+
+async def through(model_queue: CallQueue, ask: Ask) -> float:
+    """Retry until there is an answer; return the seconds it took."""
+    going = await acquired(model_queue)
+    while (wait := await ask()) is not None:
+        over(model_queue, going, wait)
+        await model_queue.acquire(going)
+    over(model_queue, going, tokens=0)
+    return now() - going.enqueued_at
 
 
 async def games(model_queue: CallQueue, ask: Ask, n: int, turns: int) -> list[float]:
@@ -129,15 +141,9 @@ def test_declared_tokens_are_counted_as_the_endpoint_counts_them() -> None:
     async def minutes() -> float:
         model_queue = queue(tokens_per_minute=6000)
 
-        async def one() -> None:
-            going = QueuedCall(now(), now(), 500)
-            await model_queue.acquire(going)
-            model_queue.record_success(going, 100)
-            model_queue.release(going)
-
         began = now()
         for _ in range(120):
-            await one()
+            over(model_queue, await acquired(model_queue, tokens=500), tokens=100)
         return now() - began
 
     assert 117 <= run(minutes()) <= 123
@@ -146,7 +152,7 @@ def test_declared_tokens_are_counted_as_the_endpoint_counts_them() -> None:
 # Learned limits.
 
 
-@pytest.mark.parametrize(("burst", "latency"), [(10, 0.05), (20, 0.05), (100, 0.05), (50, 0.3), (100, 1.0)])
+@pytest.mark.parametrize(("burst", "latency"), [(10, 0.05), (50, 0.3), (100, 1.0)])
 def test_an_undeclared_limit_is_found_and_used(burst: float, latency: float) -> None:
     async def play() -> None:
         server, began = Bucket(100, burst, latency), now()
@@ -198,12 +204,9 @@ def test_more_calls_at_once_are_tried_only_where_they_are_used() -> None:
 def test_one_episode_of_refusals_cuts_once_by_a_fifth() -> None:
     async def refuse() -> None:
         model_queue = queue(at_once=50)
-        going = [QueuedCall(now(), now(), 0) for _ in range(50)]
-        for one in going:
-            await model_queue.acquire(one)
+        going = [await acquired(model_queue) for _ in range(50)]
         for one in going[:30]:
-            model_queue.record_rate_limit(one, 0.2)
-            model_queue.release(one)
+            over(model_queue, one, 0.2)
         assert model_queue.adaptive.concurrency == 40
         assert model_queue.adaptive.episodes == 1
 
@@ -215,15 +218,12 @@ def test_many_errors_of_the_server_stop_growth_and_shrink_nothing() -> None:
         model_queue = queue(at_once=400)
 
         async def round_(broken: int) -> None:
-            going = [QueuedCall(now(), now(), 0) for _ in range(int(model_queue.adaptive.concurrency))]
-            for one in going:
-                await model_queue.acquire(one)
+            going = [await acquired(model_queue) for _ in range(int(model_queue.adaptive.concurrency))]
             await asyncio.sleep(0.01)
             for i, one in enumerate(going):
                 if i < broken:
                     model_queue.record_error()
-                model_queue.record_success(one, None)
-                model_queue.release(one)
+                over(model_queue, one)
 
         await round_(broken=20)
         assert model_queue.adaptive.concurrency == 50
@@ -256,12 +256,11 @@ def test_refusals_for_other_reasons_do_not_slow_everything_down() -> None:
 def test_after_a_refusal_nobody_goes_before_the_time_that_was_asked_for(asked: float, waits: float) -> None:
     async def refuse() -> float:
         model_queue = queue()
-        one, other = QueuedCall(now(), now(), 0), QueuedCall(now(), now(), 0)
-        await model_queue.acquire(one)
+        one = await acquired(model_queue)
         began = now()
         assert model_queue.record_rate_limit(one, asked) == waits
         model_queue.release(one)
-        await model_queue.acquire(other)
+        await acquired(model_queue)
         return now() - began
 
     assert run(refuse()) == pytest.approx(waits, abs=0.01)
@@ -288,24 +287,18 @@ def test_refusals_that_say_nothing_are_waited_for_longer_and_longer() -> None:
 def test_the_call_that_waited_longest_goes_first_and_of_equals_the_older_game() -> None:
     async def order() -> list[str]:
         model_queue, went = queue(at_once=1), []
-        first = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(first)
+        first, began = await acquired(model_queue), now()
 
         async def one(name: str, began: float) -> None:
-            going = QueuedCall(now(), began, 0)
-            await model_queue.acquire(going)
+            going = await acquired(model_queue, began=began)
             went.append(name)
-            model_queue.record_success(going, None)
-            model_queue.release(going)
+            over(model_queue, going)
 
-        began = now()
-        tasks = [asyncio.create_task(one("young", began))]
-        tasks.append(asyncio.create_task(one("old", began - 5)))
+        tasks = [asyncio.create_task(one("young", began)), asyncio.create_task(one("old", began - 5))]
         await asyncio.sleep(1)
         tasks.append(asyncio.create_task(one("late", began - 5)))
         await asyncio.sleep(1)
-        model_queue.record_success(first, None)
-        model_queue.release(first)
+        over(model_queue, first)
         await asyncio.gather(*tasks)
         return went
 
@@ -315,23 +308,19 @@ def test_the_call_that_waited_longest_goes_first_and_of_equals_the_older_game() 
 def test_a_refused_call_keeps_its_place_before_those_that_came_later() -> None:
     async def order() -> list[str]:
         model_queue, went = queue(at_once=1), []
-        first = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(first)
+        first = await acquired(model_queue)
 
         async def later() -> None:
-            going = QueuedCall(now(), now(), 0)
-            await model_queue.acquire(going)
+            await acquired(model_queue)
             went.append("later")
 
         await asyncio.sleep(0.01)
         waiting = asyncio.create_task(later())
         await asyncio.sleep(0.01)
-        model_queue.record_rate_limit(first, 1.0)
-        model_queue.release(first)
+        over(model_queue, first, 1.0)
         await model_queue.acquire(first)
         went.append("refused")
-        model_queue.record_success(first, None)
-        model_queue.release(first)
+        over(model_queue, first)
         await waiting
         return went
 
@@ -341,9 +330,8 @@ def test_a_refused_call_keeps_its_place_before_those_that_came_later() -> None:
 def test_a_call_that_is_taken_back_gives_its_place_to_the_next() -> None:
     async def take_back() -> None:
         model_queue = queue(at_once=1)
-        first = QueuedCall(now(), now(), 0)
-        await model_queue.acquire(first)
-        waiting = [asyncio.create_task(model_queue.acquire(QueuedCall(now(), now(), 0))) for _ in range(3)]
+        first = await acquired(model_queue)
+        waiting = [asyncio.create_task(acquired(model_queue)) for _ in range(3)]
         await asyncio.sleep(0)
         waiting[0].cancel()
         model_queue.release(first)
@@ -392,39 +380,32 @@ def test_a_short_trouble_is_no_news() -> None:
     assert told == []
 
 
-def test_patience_with_an_endpoint_ends_the_run_in_one_line() -> None:
-    async def silence() -> None:
-        waiting = Availability("http://x/v1", 20, now, lambda line: None)
-        waiting.record_answer()
-        waiting.record_failure(Unreachable("connection refused"))
-        await asyncio.sleep(21)
-        with pytest.raises(RunFailed) as failed:
-            waiting.record_failure(Unreachable("connection refused"))
-        assert str(failed.value) == (
-            "http://x/v1 has not answered for 21 s (connection refused): "
-            "run again to resume, or set a longer --patience"
-        )
-
-    run(silence())
+GONE = Unreachable("connection refused")
 
 
-def test_a_wait_that_is_longer_than_patience_ends_the_run_at_once_with_the_time() -> None:
-    async def asked() -> None:
-        waiting = Availability("http://x/v1", 600, now, lambda line: None)
-        with pytest.raises(RunFailed, match=r"^http://x/v1: HTTP 429: run again after 20\d\d-\d\d-\d\d \d\d:\d\d UTC"):
-            waiting.record_failure(RateLimited("HTTP 429", retry_after=7200))
-
-    run(asked())
-
-
-def test_before_its_first_answer_an_endpoint_that_cannot_be_reached_ends_the_run() -> None:
-    async def silence() -> None:
-        waiting = Availability("http://x/v1", None, now, lambda line: None)
-        waiting.record_failure(Overloaded("HTTP 503: loading the model"))
-        with pytest.raises(RunFailed, match=r"^http://x/v1: unknown host: check that the address is right"):
-            waiting.record_failure(Unreachable("unknown host"))
-
-    run(silence())
+@pytest.mark.parametrize(
+    ("patience", "failures", "says"),
+    [
+        (
+            20,
+            [None, GONE, GONE],
+            r"has not answered for 21 s \(connection refused\): run again to .* longer --patience$",
+        ),
+        (600, [RateLimited("HTTP 429", retry_after=7200)], r"HTTP 429: run again after 20\d\d-\d\d-\d\d \d\d:\d\d UTC"),
+        (None, [Overloaded("HTTP 503"), GONE], r"connection refused: check that the address is right"),
+    ],
+    ids=["patience is over", "the wait is longer than patience", "it was never reached"],
+)
+def test_the_last_of_these_failures_ends_the_run_in_one_line(
+    patience: float | None, failures: list[AttemptFailed | None], says: str
+) -> None:
+    clock = [0.0]
+    waiting = Availability("http://x/v1", patience, lambda: clock[0], lambda line: None)
+    for failure in failures[:-1]:
+        waiting.record_answer() if failure is None else waiting.record_failure(failure)
+    clock[0] = 21.0
+    with pytest.raises(RunFailed, match=f"^http://x/v1:? {says}"):
+        waiting.record_failure(failures[-1])  # type: ignore[arg-type]
 
 
 # Values.

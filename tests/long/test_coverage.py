@@ -121,11 +121,11 @@ def test_a_mean_over_people_and_draws_is_held_by_its_interval(people: int) -> No
     assert 0.93 - SLACK <= found <= 0.975 + SLACK
 
 
-def matches(rng: Rng, draws: int, cells: int, noise: Draw = SHAPES["symmetric"][0]) -> pd.DataFrame:
+def matches(rng: Rng, draws: int, cells: int) -> pd.DataFrame:
     """A match of each cell on each draw; a draw's matches share a part of their value."""
     shared = np.repeat(rng.normal(size=draws), cells)
     at = {"draw": np.repeat(np.arange(draws), cells), "cell": np.tile(np.arange(cells), draws)}
-    return pd.DataFrame({**at, "match": range(draws * cells), "score": shared + noise(rng, draws * cells)})
+    return pd.DataFrame({**at, "match": range(draws * cells), "score": shared + rng.normal(size=draws * cells)})
 
 
 def pooled(rng: Rng, draws: int) -> pd.DataFrame:
@@ -212,13 +212,13 @@ def test_a_study_that_is_planned_finds_its_effect_as_often_as_planned() -> None:
     assert found == pytest.approx(asked.power, abs=0.01)
 
 
-def study_of_equals(rng: Rng, players: int = 4, draws: int = 8) -> pd.DataFrame:
-    """A study in which all players score alike on average, on the same draws."""
-    worth = rng.normal(size=draws)
+def study_of_equals(rng: Rng) -> pd.DataFrame:
+    """A study in which four players score alike on average, on the same eight draws."""
+    worth = rng.normal(size=8)
     rows: list[dict[str, Any]] = [
         {"player": f"p{player}", "seat": "A", "draw": draw, "score": worth[draw] + rng.normal()}
-        for player in range(players)
-        for draw in range(draws)
+        for player in range(4)
+        for draw in range(8)
     ]
     return pd.DataFrame(rows)
 

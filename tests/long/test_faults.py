@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,7 @@ from negolab.studies.export import export
 from negolab.studies.page_state import Closed
 from tests.conftest import SLOW
 from tests.studies.test_faults import faulty_study, play
-from tests.studies.test_service import Site, run
+from tests.studies.test_service import Site
 from tests.support.games.faulty import FAULTS
 
 PAIRS = 20 if SLOW else 5
@@ -33,11 +34,11 @@ def test_everybody_of_many_pairs_has_a_code_within_the_limit(tmp_path: Path, fau
         people = pd.read_csv(tmp_path / "out" / "participants.csv")
         assert list(people["status"]) == ["error"] * 2 * PAIRS and list(people["pay_total"]) == [2.0] * 2 * PAIRS
         if fault in ("deal", "secrets") or (fault, at) == ("turn", "A"):
-            assert not site.database.matches("shares"), "nothing was dealt"
+            assert not site.database.matches("trade"), "nothing was dealt"
         else:
             matches = pd.read_csv(tmp_path / "out" / "matches.csv")
             assert len(matches) == PAIRS and set(matches["end"]) == {"ABORTED"}
             assert matches["reason"].str.contains(f"in {fault}$").all()
 
     with manual_clock() as began:
-        run(scene())
+        asyncio.run(scene())

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
-import sys
 from pathlib import Path
 
 import pytest
 
-from negolab.studies.database import Database
-from negolab.studies.study_file import read_study
-from tests.conftest import ROOT, free_port, running
+from tests.conftest import ROOT
 from tests.support.bots import Bot
-from tests.support.crowd import STUDY, invite_links
+from tests.support.crowd import STUDY
 from tests.support.processes import kernels_of, processes_of
+from tests.support.study_server import serving_study
 from tests.widgets.test_serving import open_to_all, readable_python  # noqa: F401
 
 NOBODY = 65534
@@ -25,20 +23,15 @@ NOBODY = 65534
 def test_a_game_is_played_by_kernels_that_own_nothing(tmp_path: Path, open_to_all: Path) -> None:  # noqa: F811
     hold = open_to_all / "python"
     hold.mkdir()
-    file, db, port = open_to_all / "user.toml", tmp_path / "user.db", free_port()
-    file.write_text(STUDY)
-    study = read_study(file)
-    command = [*readable_python(hold), sys.executable, "-m", "negolab", "serve", str(file), "--kernel-user=nobody"]
-    command += [f"--port={port}", f"--desk-port={free_port()}", f"--out={tmp_path / 'out'}", "--no-browser"]
-    canary = {"OPENAI_API_KEY": "sk-canary", "NEGOLAB_DB": str(db), "PYTHONPATH": f"{ROOT}:{ROOT / 'widgets'}"}
-    with running(command, "negolab is at", env={**os.environ, **canary}) as (_, launcher):
-        database = Database(db)
-        (link,) = invite_links(database, study, 1, f"http://127.0.0.1:{port}/").values()
-        bot = Bot(link)
+    db, options = tmp_path / "user.db", ("--kernel-user=nobody", f"--out={tmp_path / 'out'}")
+    env = {**os.environ, "OPENAI_API_KEY": "sk-canary", "PYTHONPATH": f"{ROOT}:{ROOT / 'widgets'}"}
+    prefix = readable_python(hold)
+    with serving_study(open_to_all, STUDY, *options, database=db, prefix=prefix, env=env) as server:
+        bot = Bot(server.invite()[1])
 
         async def play() -> str:
             await bot.arrive()
-            (voila,), (host,) = processes_of(launcher, "voila"), processes_of(launcher, "host")
+            (voila,), (host,) = processes_of(server.launcher, "voila"), processes_of(server.launcher, "host")
             owners = {pid: Path(f"/proc/{pid}").stat().st_uid for pid in (voila, host, *kernels_of(voila))}
             assert {uid for pid, uid in owners.items() if pid != host} == {NOBODY}
             assert owners[host] == 0
@@ -49,4 +42,3 @@ def test_a_game_is_played_by_kernels_that_own_nothing(tmp_path: Path, open_to_al
 
         assert asyncio.run(play()) == "DONE"
         assert db.stat().st_mode & 0o777 == 0o600
-        database.close()

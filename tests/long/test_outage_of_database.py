@@ -23,11 +23,13 @@ from negolab.studies.database import Database
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 from negolab.studies.texts import texts
+from negolab.studies.trial.browsers import invite_links
 from tests.conftest import SLOW, free_port
 from tests.long.test_soak import compare
 from tests.support.bots import Bot
-from tests.support.crowd import STUDY, invite_links
+from tests.support.crowd import STUDY
 from tests.support.databases import Cluster, running_cluster
+from tests.support.gate_server import wait_until
 from tests.support.host_process import solo_treatment, study_toml
 from tests.support.processes import ProcessKind, kill, processes_of
 from tests.support.study_server import Person, serving_study
@@ -86,7 +88,7 @@ def serving(folder: Path, database: str) -> Iterator[Served]:
     with terminal.open("w") as out:
         launcher = subprocess.Popen(command, stdout=out, stderr=out, text=True, start_new_session=True)
     try:
-        until(lambda: "negolab is at" in terminal.read_text() or launcher.poll() is not None, 90)
+        assert wait_until(lambda: "negolab is at" in terminal.read_text() or launcher.poll() is not None, 90)
         yield Served(launcher, terminal, f"http://127.0.0.1:{port}/", read_study(file))
         assert launcher.poll() is None, terminal.read_text()
     finally:
@@ -94,15 +96,7 @@ def serving(folder: Path, database: str) -> Iterator[Served]:
         launcher.wait(30)
 
 
-def until(condition: object, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not condition():  # type: ignore[operator]
-        assert time.monotonic() < end, "timed out"
-        time.sleep(0.1)
-
-
 async def play(bot: Bot, rng: random.Random) -> str:
-    """Play one participant from the link to the code."""
     await bot.arrive()
     code = await bot.play(lambda: rng.uniform(1, 4))
     await bot.close()
@@ -130,8 +124,7 @@ def check(database: Database, study: Study, people: dict[str, str], bots: list[B
 
 
 def kill_part(served: Served, part: ProcessKind) -> None:
-    """Kill a part as soon as it runs."""
-    until(lambda: processes_of(served.launcher.pid, part) or served.launcher.poll() is not None, 60)
+    assert wait_until(lambda: processes_of(served.launcher.pid, part) or served.launcher.poll() is not None, 60)
     assert served.launcher.poll() is None, served.terminal.read_text()
     kill(processes_of(served.launcher.pid, part)[0])
 
@@ -192,7 +185,9 @@ def kill_again_and_again(served: Served, part: ProcessKind) -> None:
     """Kill a part, and some times more when it has just been started again."""
     killed: set[int] = set()
     for _ in range(KILLS + 1):
-        until(lambda: set(processes_of(served.launcher.pid, part)) - killed or served.launcher.poll() is not None, 60)
+        assert wait_until(
+            lambda: set(processes_of(served.launcher.pid, part)) - killed or served.launcher.poll() is not None, 60
+        )
         assert served.launcher.poll() is None, served.terminal.read_text()
         (pid,) = set(processes_of(served.launcher.pid, part)) - killed
         kill(pid)
@@ -217,7 +212,7 @@ def test_a_page_says_that_its_place_is_kept_and_goes_on_without_a_reload(tmp_pat
             assert person.current_warnings() == [texts.AWAY], "and not that the connection is lost"
             resource.prlimit(host, resource.RLIMIT_FSIZE, before)
             person.wait_until(lambda: person.current_warnings() == [], "the page did not go on")
-            until(lambda: client.get(server.base).status_code == 200, 60)
+            assert wait_until(lambda: client.get(server.base).status_code == 200, 60)
         assert person.page.evaluate("() => window.sameAsBefore"), "the page was not loaded again"
         while person.wait_for_turn():
             person.move()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import random
-import sys
 import time
 from contextlib import suppress
 from pathlib import Path
@@ -14,13 +13,14 @@ import pytest
 
 from negolab.studies.database import Database
 from negolab.studies.export import export
-from negolab.studies.study_file import read_study
 from negolab.studies.trial.browsers import invite_links, open_browser
-from tests.conftest import SLOW, free_port, needs, running
+from tests.conftest import SLOW, needs
+from tests.studies.test_steps import GRID, QUIZ, steps
 from tests.support import recompute_payments
 from tests.support.bots import Reader
 from tests.support.crowd import KEYS, BrowserParticipant
 from tests.support.endpoints import Server, running_endpoint
+from tests.support.study_server import serving_study
 
 pytestmark = [pytest.mark.soak, pytest.mark.browser]
 
@@ -30,8 +30,8 @@ PATIENCE = 900
 OUTAGE = (10, 40.0)
 """Calls after which the endpoint goes away, and for how many seconds."""
 ANSWERS = {
-    "What are you paid for?": "for what I hold",
-    "How many turns": "2",
+    "What are you paid?": "what I own",
+    "How many turns": "10",
     "How far do you agree?": {"fair": "yes", "again": "partly"},
 }
 
@@ -51,6 +51,8 @@ wait = 30
 then = "fair-split"
 [models]
 patience = 120
+[codes]
+complete = "DONE"
 [[treatments]]
 name = "plain"
 preset = "tolerant"
@@ -59,49 +61,11 @@ params = { max_turns = 2 }
 name = "long"
 preset = "tolerant"
 params = { max_turns = 4 }
-[[steps]]
-kind = "consent"
-[[steps]]
-kind = "instructions"
-[[steps]]
-kind = "quiz"
-[[steps.questions]]
-name = "paid"
-label = "What are you paid for?"
-kind = "choice"
-choices = ["for words", "for what I hold"]
-answer = "for what I hold"
-[[steps.questions]]
-name = "turns"
-label = "How many turns are there at least?"
-kind = "number"
-answer = "2"
-[[steps]]
-kind = "practice"
-opponent = "chat"
-preset = "tolerant"
-params = { max_turns = 2 }
-[[steps]]
-kind = "match"
-matches = 2
-[[steps]]
-kind = "match"
-opponent = "llm:fake"
-disclosure = "A computer program sits across."
-[[steps]]
-kind = "questions"
-[[steps.questions]]
-name = "felt"
-label = "How far do you agree?"
-kind = "grid"
-required = true
-rows = { fair = "It was fair.", again = "Again, please." }
-choices = ["no", "partly", "yes"]
-[[steps]]
-kind = "results"
-[codes]
-complete = "DONE"
-"""
+""" + steps(
+    *("consent", "instructions", QUIZ, 'practice\nopponent = "chat"\npreset = "tolerant"\nparams = { max_turns = 2 }'),
+    *("match\nmatches = 2", 'match\nopponent = "llm:fake"\ndisclosure = "A computer program sits across."'),
+    *(GRID, "results"),
+)
 
 
 async def visit(link: str, rng: random.Random) -> str:
@@ -135,11 +99,11 @@ class BrowserReader(BrowserParticipant):
 
     async def _act(self) -> None:
         if await self._button("Check my answers").count():
-            await self.page.get_by_label("for what I hold").check(timeout=3000)
-            await self.page.get_by_label("How many turns").fill("2", timeout=3000)
+            await self.page.get_by_label("what I own").check(timeout=3000)
+            await self.page.get_by_label("How many turns").fill("10", timeout=3000)
             await self._button("Check my answers").click(timeout=3000)
         elif await self._button("Send answers").count():
-            for statement in ("It was fair.", "Again, please."):
+            for statement in ("It was fair.", "I would do it again."):
                 row = self.page.locator(".nl-likert-row").filter(has_text=statement)
                 await row.get_by_label("partly").check(timeout=3000)
             await self._button("Send answers").click(timeout=3000)
@@ -165,23 +129,20 @@ async def visit_all(ways: list[str], endpoint: Server) -> list[str]:
     async with open_browser(needs("chromium", "chromium")) as chrome:
         away = asyncio.ensure_future(outage())
         bots = [visit(link, random.Random(i)) for i, link in enumerate(ways[BROWSERS:])]
-        people = [BrowserReader(chrome, link, random.Random(link)) for link in ways[:BROWSERS]]
-        codes = await asyncio.wait_for(asyncio.gather(*(person.go() for person in people), *bots), PATIENCE + 100)
+        people = [BrowserReader(chrome, link, random.Random(link)).go() for link in ways[:BROWSERS]]
+        codes = await asyncio.wait_for(asyncio.gather(*people, *bots), PATIENCE + 100)
         await away
     return codes
 
 
 def test_many_people_pass_a_paid_study_whose_model_fails_and_is_away(tmp_path: Path) -> None:
     needs("chromium", "chromium")
-    file, db, port = tmp_path / "paid.toml", tmp_path / "paid.db", free_port()
-    file.write_text(STUDY, "utf-8")
     with running_endpoint(latency=0.2, answer="Hello.", faults={"drop": 0.03, "503": 0.02}) as endpoint:
-        command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
-        command += [f"--out={tmp_path / 'out'}", f"--db={db}", "--no-browser", "--pool=6"]
-        command += [f"--max-kernels={PEOPLE + BROWSERS}", f"--base-url={endpoint.url}"]
-        with running(command, "negolab is at", env={**os.environ, "OPENAI_API_KEY": "sk-test"}):
-            study, database = read_study(file), Database(db)
-            ways = list(invite_links(database, study, PEOPLE + BROWSERS, f"http://127.0.0.1:{port}/").values())
+        options = ("--pool=6", f"--max-kernels={PEOPLE + BROWSERS}", f"--base-url={endpoint.url}")
+        env = {**os.environ, "OPENAI_API_KEY": "sk-test"}
+        with serving_study(tmp_path, STUDY, *options, env=env) as server:
+            study, database = server.study, Database(tmp_path / "people.db")
+            ways = list(invite_links(database, study, PEOPLE + BROWSERS, server.base).values())
             codes = asyncio.run(visit_all(ways, endpoint))
         assert codes == ["DONE"] * (PEOPLE + BROWSERS)
         assert endpoint.counts()["faults"].get("503", 0) > 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import sys
 import time
 from collections import Counter
 from pathlib import Path
@@ -15,12 +14,13 @@ import pytest
 from negolab.events import Replied
 from negolab.studies.database import Database
 from negolab.studies.study_config import Study
-from negolab.studies.study_file import read_study
+from negolab.studies.trial.browsers import invite_links
 from negolab.verification import replay_differences
-from tests.conftest import SLOW, free_port, running
+from tests.conftest import SLOW
 from tests.support.bots import Bot
-from tests.support.crowd import STUDY, invite_links
+from tests.support.crowd import STUDY
 from tests.support.processes import ProcessKind, kernels_of, kill, processes_of
+from tests.support.study_server import serving_study
 
 pytestmark = [pytest.mark.soak, pytest.mark.database]
 
@@ -39,7 +39,6 @@ async def one(link: str, rng: random.Random) -> Bot:
 
 
 async def killer(launcher: int, kills: list[ProcessKind], rng: random.Random, playing: asyncio.Event) -> None:
-    """Kill one process after the other."""
     while kills:
         await asyncio.sleep(rng.uniform(1.5, 5))
         await playing.wait()
@@ -71,20 +70,14 @@ async def soak(launcher: int, ways: list[str], kills: list[ProcessKind]) -> list
 
 
 def test_no_event_is_lost_or_doubled_when_processes_are_killed(database_url: str, tmp_path: Path) -> None:
-    file = tmp_path / "soak.toml"
-    file.write_text(STUDY)
-    study, port = read_study(file), free_port()
-    base = f"http://127.0.0.1:{port}/"
-    command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
-    command += [f"--out={tmp_path / 'out'}", f"--db={database_url}", "--no-browser", "--pool=3", "--max-kernels=8"]
     order: list[ProcessKind] = ["host", "voila", "kernel"]
     kills = [order[i % 3] for i in range(KILLS)]
     random.Random(SEED).shuffle(kills)
     began = time.monotonic()
-    with running(command, "negolab is at") as (_, launcher):
-        database = Database(database_url)
-        people = invite_links(database, study, GAMES, base)
-        bots = asyncio.run(soak(launcher, list(people.values()), kills))
+    with serving_study(tmp_path, STUDY, "--pool=3", "--max-kernels=8", database=database_url) as server:
+        study, database = server.study, Database(database_url)
+        people = invite_links(database, study, GAMES, server.base)
+        bots = asyncio.run(soak(server.launcher, list(people.values()), kills))
     seconds = time.monotonic() - began
     assert kills == [], f"{len(kills)} kills were left when the last game ended after {seconds:.0f} s"
     for id, bot in zip(people, bots, strict=True):

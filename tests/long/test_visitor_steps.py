@@ -18,6 +18,7 @@ from negolab.studies.database.payments import EARNINGS
 from negolab.studies.payment import Payment, earnings
 from negolab.studies.texts import texts
 from tests.long.test_visitor import BREATH, HEAD, unseen
+from tests.studies.test_steps import GRID, steps
 from tests.studies.test_steps_attacked import facts
 from tests.support import attacks, processes
 from tests.support.bots import Reader
@@ -31,33 +32,14 @@ RIGHT, WRONG = {"Which animal": "badger", "How many": "48271"}, {"Which animal":
 ANSWERS = {
     **RIGHT,
     "How far": {"fair": "yes", "again": "no"},
-    "Which of these": ["by numbers"],
-    "How old": "40",
+    "How did": ["by numbers"],
+    "Your age": "40",
     "Your hopes": "hope-of-this-visitor",
 }
 EXPLAINED = ("explained-koala", "explained-lemur")
 OTHERS = ("hope-of-another", "7.77")
 """An answer and an amount of somebody else."""
-STEPS = f"""{HEAD}{chr(10).join(f'{ending} = "{code}"' for ending, code in CODES.items())}
-[[treatments]]
-name = "cell-bilby"
-preset = "tolerant"
-params = {{ max_turns = 2 }}
-opponent = "fair-split"
-seat = "A"
-[payment]
-currency = "EUR"
-rate = 0.01
-counts = "one"
-[[steps]]
-kind = "consent"
-[[steps]]
-kind = "instructions"
-[[steps]]
-kind = "instructions"
-text = "Read this as well."
-[[steps]]
-kind = "quiz"
+QUIZ = """quiz
 attempts = 3
 [[steps.questions]]
 name = "animal"
@@ -65,49 +47,28 @@ label = "Which animal?"
 kind = "choice"
 choices = ["alpaca", "badger"]
 answer = "badger"
-explanation = "{EXPLAINED[0]}"
+explanation = "explained-koala"
 [[steps.questions]]
 name = "many"
 label = "How many?"
 kind = "number"
 answer = "48271"
-explanation = "{EXPLAINED[1]}"
-[[steps]]
-kind = "practice"
-opponent = "chat"
-preset = "tolerant"
-params = {{ max_turns = 2 }}
-[[steps]]
-kind = "match"
-matches = 2
-[[steps]]
-kind = "results"
-[[steps]]
-kind = "questions"
-[[steps.questions]]
-name = "trust"
-label = "How far do you agree?"
-kind = "grid"
-required = true
-rows = {{ fair = "It was fair.", again = "Again, please." }}
-choices = ["no", "yes"]
-[[steps.questions]]
-name = "how"
-label = "Which of these?"
-kind = "several"
-required = true
-choices = ["by feeling", "by numbers"]
-[[steps.questions]]
-name = "age"
-label = "How old are you?"
-kind = "number"
-required = true
-least = 18
-most = 120
-[[steps.questions]]
-name = "hope"
-label = "Your hopes?"
+explanation = "explained-lemur"
 """
+SHORT = 'preset = "tolerant"\nparams = { max_turns = 2 }'
+STEPS = "\n".join(
+    [
+        HEAD,
+        *(f'{ending} = "{code}"' for ending, code in CODES.items()),
+        f'[[treatments]]\nname = "cell-bilby"\n{SHORT}\nopponent = "fair-split"\nseat = "A"',
+        '[payment]\ncurrency = "EUR"\nrate = 0.01\ncounts = "one"',
+        steps(
+            *("consent", "instructions", 'instructions\ntext = "Read this as well."', QUIZ),
+            *(f'practice\nopponent = "chat"\n{SHORT}', "match\nmatches = 2", "results"),
+            GRID + '[[steps.questions]]\nname = "hope"\nlabel = "Your hopes?"',
+        ),
+    ]
+)
 PAGES = ("consent", "instructions", "instructions", "quiz", "practice", "match", "match", "results", "questions", "end")
 
 
@@ -203,13 +164,6 @@ def hidden(site: Site, visitor: Visitor, page: str) -> set[str]:
     return unseen(site, visitor) | {*EXPLAINED, *CODES.values(), *OTHERS} | early | paid
 
 
-# Small enough for a visit to stay within its budget of bytes, which a fast machine leaves no time to refill.
-JUNK: tuple[Any, ...] = (
-    *(None, True, -1, 10**400, float("nan"), 1e308, [], {}, [[]], {"fair": {"a": [1]}}, ["by numbers", "by magic"]),
-    *(["by numbers", "by numbers"], {"fair": "yes"}, {"fair": "yes", "again": "no", "evil": "yes"}, "x" * 20_000),
-)
-
-
 async def assault(site: Site, visitor: Walker) -> None:
     """Rewrite the fields of a page, and press all that is hidden; nothing of it is kept."""
     await asyncio.sleep(BREATH)
@@ -219,7 +173,7 @@ async def assault(site: Site, visitor: Walker) -> None:
             await attacks.press(wire, id)
     if (send := visitor.find("Button", "Check") or visitor.find("Button", "Send answers")) is not None:
         fields = [id for id, model in visitor.shown() if str(model.get("description")).startswith(tuple(ANSWERS))]
-        for junk in JUNK:
+        for junk in attacks.JUNK:
             for id in fields:
                 changes = {"options": ["by magic", "evil"], "rows": [["evil", "Evil."]], "_options_labels": ["evil"]}
                 await attacks.overwrite(wire, id, **{k: v for k, v in changes.items() if k in visitor.models[id]})

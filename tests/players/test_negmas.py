@@ -31,7 +31,8 @@ from negolab.runs.scripted import FAILURES
 from negolab.studies.session import MatchSession
 from negolab.verification import replay_differences
 from tests.conftest import ROOT
-from tests.support.command import NEGOLAB, negolab
+from tests.support.command import NEGOLAB, negolab, succeeding
+from tests.support.processes import is_alive, until
 
 ITSELF = os.environ.get(NEGMAS)
 SUPPORT = ROOT / "tests" / "support"
@@ -63,22 +64,8 @@ def end() -> None:
         negmas._child.end()
 
 
-def is_running(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
 def processes(log: Path) -> list[int]:
     return [int(line) for line in log.read_text().split()] if log.exists() else []
-
-
-def wait_for(condition: Any) -> None:
-    until = time.monotonic() + 20
-    while not condition():
-        assert time.monotonic() < until
-        time.sleep(0.02)
 
 
 def play(game: Any, a: str, b: str, seed: int = 1) -> Match:
@@ -130,7 +117,7 @@ def test_a_fault_is_named_and_the_next_match_plays(agent: str, fault: str, imita
     with pytest.raises(NegmasFailed, match=fault):
         play(CAMPING, f"negmas:negotiator={agent}", STEADY)
     assert play(CAMPING, STEADY, STEADY).state == before
-    assert [is_running(pid) for pid in processes(imitated)].count(True) == 1
+    assert [is_alive(pid) for pid in processes(imitated)].count(True) == 1
 
 
 def test_what_cannot_be_started_is_told_before_any_match(
@@ -150,7 +137,7 @@ def test_what_cannot_be_started_is_told_before_any_match(
         monkeypatch.setenv(NEGMAS, python)
         with pytest.raises(NegmasFailed, match=fault):
             resolve(STEADY, CAMPING)
-    assert not any(map(is_running, processes(imitated)))
+    assert not any(map(is_alive, processes(imitated)))
 
 
 def test_only_the_games_that_have_a_bridge_offer_agents_and_the_lobby_none() -> None:
@@ -267,9 +254,8 @@ def test_a_look_at_a_record_starts_nothing(imitated: Path) -> None:
 def test_a_batch_notes_versions_resumes_and_its_processes_end(tmp_path: Path, imitated: Path) -> None:
     arguments = ["batch", "agenda", "--preset", "casino", "--a", STEADY, "--b", "linear", "--n", "6"]
     env = {**os.environ, "NEGOLAB_WORKERS": "2"}
-    ran = negolab(*arguments, "--out", str(tmp_path / "two"), env=env)
-    assert ran.returncode == 0, ran.stderr
-    assert negolab(*arguments, "--out", str(tmp_path / "one")).returncode == 0
+    succeeding(*arguments, "--out", str(tmp_path / "two"), env=env)
+    succeeding(*arguments, "--out", str(tmp_path / "one"))
     one, two = (sorted(nl.read(tmp_path / name), key=lambda record: record.header.id) for name in ("one", "two"))
     assert [record.events for record in one] == [record.events for record in two] and len(one) == 6
     assert one[0].header.notes["code"] == {"A": {"negmas": "0.16.0", "python": "3.13"}}
@@ -277,7 +263,7 @@ def test_a_batch_notes_versions_resumes_and_its_processes_end(tmp_path: Path, im
     newer = negolab(*more, env={**os.environ, NEGMAS: imitation(tmp_path, "0.17.1")[0]})
     assert newer.returncode == 2 and "negmas of negmas:negotiator=Steady (0.16.0 then, 0.17.1 now)" in newer.stderr
     assert negolab(*more).returncode == 0 and len(nl.read(tmp_path / "one")) == 8
-    wait_for(lambda: not any(map(is_running, processes(imitated))))
+    until(lambda: not any(map(is_alive, processes(imitated))))
 
 
 def test_a_failed_match_does_not_stop_its_run(tmp_path: Path, imitated: Path) -> None:
@@ -298,7 +284,7 @@ def test_its_process_ends_with_an_interrupted_or_killed_one(imitated: Path, how:
         time.sleep(0.3)
         command.send_signal(how)
     if how == signal.SIGINT:  # the imitation sleeps on, where the real one ends itself at the end of its input
-        wait_for(lambda: not is_running(pid))
+        until(lambda: not is_alive(pid))
     else:
         os.kill(pid, signal.SIGKILL)
 

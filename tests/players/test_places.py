@@ -24,7 +24,6 @@ from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
-from tests.support.command import negolab
 from tests.support.host_process import press_button, running_host, solo_treatment, study_toml
 from tests.support.own_code import code_hash
 from tests.support.sweeps import write_notebook
@@ -71,19 +70,6 @@ def test_a_sweep_plays_players_beside_its_plan(mine: Path, tmp_path: Path, monke
         ValueError, match=r"neighbour.py of mine.py has changed since cells of .* continue with the new version"
     ):
         run_sweep(file, out)
-
-
-def test_a_changed_player_of_a_sweep_is_refused_and_then_accepted(mine: Path, tmp_path: Path) -> None:
-    write_notebook(mine.parent / "notebooks", PARAMETERS, BODY)
-    file, out = mine.parent / "plan.toml", tmp_path / "sweep"
-    file.write_text(PLAN.replace('"mine.py:Haggler,share=0.25", ', ""))
-    assert negolab("sweep", "run", str(file), "--out", str(out), "--workers", "1").returncode == 0
-    mine.write_text(mine.read_text() + "\n# another word\n")
-    refused = negolab("sweep", "run", str(file), "--out", str(out), "--workers", "1")
-    assert refused.returncode and "mine.py has changed since cells of" in refused.stderr
-    assert negolab("sweep", "check", str(file), "--out", str(out)).returncode
-    assert negolab("sweep", "run", str(file), "--out", str(out), "--workers", "1", "--trust").returncode == 0
-    assert negolab("sweep", "check", str(file), "--out", str(out)).returncode == 0
 
 
 def test_a_player_that_a_notebook_names_is_hashed_with_it(mine: Path) -> None:

@@ -156,13 +156,13 @@ def test_an_action_beyond_the_options_is_a_rejected_reply() -> None:
 
 
 def test_mistakes_are_named() -> None:
-    with pytest.raises(ValueError, match="max_options=21"):
-        NegotiationEnv("bargaining", opponent="linear", actions="choice", max_options=5).reset(seed=1)
-    with pytest.raises(ValueError, match="seat must be 'A' or 'B', not 'C'"):
-        NegotiationEnv("bargaining", opponent="linear", seat="C")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="unknown player 'liner'"):
-        NegotiationEnv("bargaining", opponent="liner")
-    with pytest.raises(ValueError, match="actions must be"):
-        NegotiationEnv("bargaining", opponent="linear", actions="words")  # type: ignore[arg-type]
-    with pytest.raises(ValueError, match="reward must be"):
-        NegotiationAEC("bargaining", reward="points")  # type: ignore[arg-type]
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"actions": "choice", "max_options": 5}, "max_options=21"),
+        ({"seat": "C"}, "seat must be 'A' or 'B', not 'C'"),
+        ({"opponent": "liner"}, "unknown player 'liner'"),
+        ({"actions": "words"}, "actions must be"),
+        ({"reward": "points"}, "reward must be"),
+    ]
+    for options, said in wrong:
+        with pytest.raises(ValueError, match=said):
+            NegotiationEnv("bargaining", **{"opponent": "linear", **options}).reset(seed=1)

@@ -79,7 +79,7 @@ def test_code_that_changed_is_loaded_anew_by_the_next_run(
         asyncio.run(run.play())
 
 
-def struck(address: str, processes: list[Any], own: str, out: Path, n: int = 600) -> Run:
+def struck(address: str, processes: list[Any], own: str, out: Path, n: int = 400) -> Run:
     """A run at whose two hundredth game a process and those that it started are killed."""
     run = opened(out, f"{own}:Slow", "linear", n, None, scheduler=address)
 
@@ -96,9 +96,9 @@ def struck(address: str, processes: list[Any], own: str, out: Path, n: int = 600
 def test_a_worker_that_is_killed_loses_nothing(own: str, tmp_path: Path) -> None:
     out, here = tmp_path / "run", tmp_path / "here"
     with scheduler(tmp_path, 2) as (address, processes):
-        assert asyncio.run(struck(address, processes[1:2], own, out).play()).finished == 600
+        assert asyncio.run(struck(address, processes[1:2], own, out).play()).finished == 400
         assert processes[1].poll() is not None
-    asyncio.run(opened(here, f"{own}:Slow", "linear", 600, 2).play())
+    asyncio.run(opened(here, f"{own}:Slow", "linear", 400, 2).play())
     assert timeless(nl.read(out)) == timeless(nl.read(here))
 
 
@@ -108,11 +108,11 @@ def test_a_scheduler_that_is_killed_is_said_in_one_line_and_another_goes_on(own:
     gone = pytest.raises(RunFailed, match="the scheduler is gone: finished work is kept; run the same command again")
     with scheduler(tmp_path, 1) as (address, processes), gone:
         asyncio.run(struck(address, processes[:1], own, out).play())
-    assert 200 < lines_in(out) < 600
+    assert 200 < lines_in(out) < 400
     (tmp_path / "second").mkdir()
     with scheduler(tmp_path / "second", 1) as (address, _):
-        assert asyncio.run(struck(address, [], own, out).play()).finished == 600
-    assert len(timeless(nl.read(out))) == 600
+        assert asyncio.run(struck(address, [], own, out).play()).finished == 400
+    assert len(timeless(nl.read(out))) == 400
 
 
 def test_what_a_scheduler_cannot_play_is_refused_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

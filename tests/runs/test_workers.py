@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import signal
 import subprocess
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +25,7 @@ from negolab.runs.scripted import FAILURES
 from negolab.runs.workers import AUTOMATIC_FROM
 from negolab.verification import replay_differences
 from tests.support.command import NEGOLAB
+from tests.support.processes import is_alive, until
 
 OWN = """
 import os, time
@@ -85,13 +83,6 @@ def timeless(records: list[Record]) -> dict[str, bytes]:
     return lines
 
 
-def until(holds: Callable[[], Any], seconds: float = 180) -> None:
-    end = time.monotonic() + seconds
-    while not holds():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
-
-
 def lines_in(folder: Path) -> int:
     file = folder / "records.jsonl"
     return file.read_bytes().count(b"\n") if file.exists() else 0
@@ -99,12 +90,6 @@ def lines_in(folder: Path) -> int:
 
 def children(pid: int) -> list[int]:
     return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
-
-
-def is_alive(pid: int) -> bool:
-    with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    return False
 
 
 @pytest.mark.parametrize(
@@ -211,10 +196,16 @@ def start(own: str, out: Path, n: int) -> subprocess.Popen[str]:
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs /proc")
-def test_kills_of_the_run_and_of_a_worker_lose_and_double_nothing(tmp_path: Path, own: str) -> None:
-    n, out = 900, tmp_path / "run"
+def test_ctrl_c_and_kills_of_the_run_and_of_a_worker_lose_and_double_nothing(tmp_path: Path, own: str) -> None:
+    n, out = 600, tmp_path / "run"
     process = start(own, out, n)
-    until(lambda: lines_in(out) > 100)
+    until(lambda: lines_in(out) > 50)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=300)
+    kept = len(timeless(nl.read(out)))
+    assert process.returncode == 130 and f"stopped after {kept} of {n} matches" in errors
+    process = start(own, out, n)
+    until(lambda: lines_in(out) > kept + 50)
     ended = children(process.pid)
     assert len(ended) == 2
     process.kill()
@@ -229,16 +220,3 @@ def test_kills_of_the_run_and_of_a_worker_lose_and_double_nothing(tmp_path: Path
     assert process.returncode == 0, errors
     assert errors.count("ended by signal 9 (Killed): a new one plays its") == 1
     assert len(timeless(nl.read(out))) == n
-
-
-def test_ctrl_c_keeps_what_was_played_and_the_run_goes_on_later(tmp_path: Path, own: str) -> None:
-    out = tmp_path / "run"
-    process = start(own, out, 900)
-    until(lambda: lines_in(out) > 100)
-    process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=300)
-    kept = len(timeless(nl.read(out)))
-    assert process.returncode == 130 and f"stopped after {kept} of 900 matches" in errors
-    process = start(own, out, 900)
-    process.communicate(timeout=300)
-    assert process.returncode == 0 and len(timeless(nl.read(out))) == 900

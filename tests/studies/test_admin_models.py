@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import ipywidgets as w
 import msgspec
 import pytest
 from negolab_widgets import Lobby, Replay
@@ -26,6 +24,7 @@ from negolab.studies.host_config import EndpointAddress, HostConfig, KnownEndpoi
 from negolab.studies.page_state import NotDelivered
 from negolab.verification import replay_differences
 from tests.support.endpoints import Server, running_endpoint
+from tests.support.gate_server import wait_until
 from tests.support.host_process import (
     HostProcess,
     page_text,
@@ -58,41 +57,31 @@ def desk(tmp_path: Path, server: Server, monkeypatch: pytest.MonkeyPatch) -> Ite
         yield hosted
 
 
-def host_config(server: Server, key: str = CANARY, **more: Any) -> HostConfig:
-    return build_host_config("", (server.url,), more.pop("budget", None), {"OPENAI_API_KEY": key})
+def host_config(server: Server, key: str = CANARY) -> HostConfig:
+    return build_host_config("", (server.url,), None, {"OPENAI_API_KEY": key})
 
 
-def beside_a_model(game: str = "bargaining", seat: str = "B", **fields: str) -> Lobby:
+def beside_a_model() -> Lobby:
     """A lobby in which a person plays a model."""
-    lobby = Lobby(game)
+    lobby = Lobby("bargaining")
     lobby._on_drawn()
-    lobby._seat.value = seat
+    lobby._seat.value = "B"
     lobby._opponent.value = MODEL_CHOICE
-    for name, value in fields.items():
-        getattr(lobby._models, name).value = value
     lobby._seed.value = "7"
     return lobby
 
 
-def wait_until(done: Any, seconds: float = 180) -> None:
-    end = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < end, "what was waited for did not come"
-        time.sleep(0.02)
-
-
 def page_state(desk: HostProcess, lease: str) -> Any:
-    """The state of the person's page."""
     return HostClient(desk.desk).ask("/now", lease=lease)["state"]
 
 
-def begun(desk: HostProcess, opponent: str = "llm:fake", game: str = "bargaining", seat: str = "B") -> str:
-    wanted = {"game": game, "preset": None, "seat": seat, "opponent": opponent, "seed": 7}
+def begun(desk: HostProcess, opponent: str = "llm:fake") -> str:
+    wanted = {"game": "bargaining", "preset": None, "seat": "B", "opponent": opponent, "seed": 7}
     return str(HostClient(desk.desk).ask("/play", **wanted)["lease"])
 
 
 def say(desk: HostProcess, lease: str, words: str) -> Any:
-    wait_until(lambda: page_state(desk, lease)["table"]["asked"])
+    assert wait_until(lambda: page_state(desk, lease)["table"]["asked"])
     turn = page_state(desk, lease)["table"]["turn"]
     return HostClient(desk.desk).ask("/act", lease=lease, act={"kind": "reply", "text": words, "turn": turn})
 
@@ -116,23 +105,24 @@ def listing(url: str, *names: str) -> dict[str, Any]:
     return {"url": url, "names": list(names), "why": "" if names else "connection refused"}
 
 
+def appear_again(found: ModelChoice) -> None:
+    found.show(False)
+    found.show(True)
+
+
 def test_an_endpoint_that_did_not_answer_is_asked_again_when_the_fields_appear_again() -> None:
-    found = choice(
-        [listing("a", "m"), listing("b")], [listing("a", "m"), listing("b")], [listing("a", "m"), listing("b", "n")]
-    )
+    without = [listing("a", "m"), listing("b")]
+    found = choice(without, without, [listing("a", "m"), listing("b", "n")])
     found.show(True)
     found._url.value = "b"
     assert "connection refused" in found._notice.value
     found.show(True)  # they are there already: nobody is asked
-    found.show(False)
-    found.show(True)
+    appear_again(found)
     assert "connection refused" in found._notice.value
-    found.show(False)
-    found.show(True)
+    appear_again(found)
     assert "connection refused" not in found._notice.value
     assert found.name() == "llm:n,base_url=b"
-    found.show(False)
-    found.show(True)  # all have names: nobody is asked
+    appear_again(found)  # all have names: nobody is asked
     assert found.name() == "llm:n,base_url=b"
 
 
@@ -140,8 +130,7 @@ def test_a_name_that_was_typed_stays_when_the_endpoint_is_asked_again() -> None:
     found = choice([listing("a")], [listing("a", "m")])
     found.show(True)
     found._model.value = "my-own"
-    found.show(False)
-    found.show(True)
+    appear_again(found)
     assert found._model.options == ("m",)
     assert found.name() == "llm:my-own"
 
@@ -175,7 +164,7 @@ def test_a_person_plays_a_model_and_the_record_holds_the_exchange(desk: HostProc
     lease = begun(desk)
     assert "left" not in say(desk, lease, "10.00")["not_done"]
     say(desk, lease, "accept")
-    wait_until(lambda: records(desk.out) if desk.out.exists() else None)
+    assert wait_until(lambda: desk.out.exists() and records(desk.out))
     (record,) = records(desk.out)
     assert record.header.players == {"A": "llm:fake", "B": "person"}
     assert record.header.notes["models"]["A"]["url"].startswith("http://127.0.0.1")
@@ -191,12 +180,12 @@ def test_the_page_says_that_the_model_thinks_and_can_be_left_meanwhile(desk: Hos
     assert "fake is thinking." in page_text(lobby)
     press_button(lobby, "Leave this match")
     press_button(lobby, "Leave")
-    wait_until(lambda: desk.matches()[0].ended is not None)
+    assert wait_until(lambda: desk.matches()[0].ended is not None)
     (match,) = desk.matches()
     with desk.database() as database:
         last = database.record(match.id).events[-1]
     assert isinstance(last, Ended) and last.reason == "left by the person"
-    wait_until(lambda: server.counts()["running"] == 0)
+    assert wait_until(lambda: server.counts()["running"] == 0)
 
 
 def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: HostProcess, server: Server) -> None:
@@ -247,7 +236,7 @@ def test_an_address_that_is_none_keeps_nobody_from_playing_without_a_model(
 def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Path, server: Server) -> None:
     with running_host(tmp_path, config=host_config(server, "sk-wrong-1234567890")) as desk:
         lease = begun(desk)
-        wait_until(lambda: page_state(desk, lease)["table"]["closing"])
+        assert wait_until(lambda: page_state(desk, lease)["table"]["closing"])
         fault = page_state(desk, lease)["fault"]
         assert "the other seat's player failed" in fault and "401" in fault
         assert "sk-wrong" not in fault + "".join(desk.stderr)
@@ -256,7 +245,7 @@ def test_a_refused_key_ends_the_match_and_tells_the_researcher_why(tmp_path: Pat
 def reached(desk: HostProcess) -> bool:
     """Begin a match that a model opens; return True if the budget keeps it from being asked."""
     lease = begun(desk)
-    wait_until(lambda: (table := page_state(desk, lease)["table"])["asked"] or table["closing"])
+    assert wait_until(lambda: (table := page_state(desk, lease)["table"])["asked"] or table["closing"])
     fault = page_state(desk, lease)["fault"] or ""
     assert not fault or "the budget is" in fault, fault
     return bool(fault)
@@ -292,10 +281,10 @@ def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: 
         _, token = desk.invite()
         page = desk.page(token)
         page.act("start")
-        wait_until(lambda: page._host.ask("/now", lease=page._lease)["state"]["kind"] == "closed")
+        assert wait_until(lambda: page._host.ask("/now", lease=page._lease)["state"]["kind"] == "closed")
         shown = str(page._host.ask("/now", lease=page._lease))
         assert not re.search(r"\b401\b|model|llm", shown)
-        wait_until(lambda: desk.matches()[0].ended)
+        assert wait_until(lambda: desk.matches()[0].ended)
         with desk.database() as database:
             last = database.record(desk.matches()[0].id).events[-1]
         assert isinstance(last, Ended) and "401" in str(last.reason)
@@ -335,16 +324,29 @@ def test_a_briefing_is_what_was_sent_and_a_bad_one_is_not_quoted() -> None:
 # Branches.
 
 
+@pytest.fixture(scope="module")
+def record() -> nl.Record:
+    return nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
+
+
+async def branch_until(replay: Replay, words: str, *, stop: bool = False) -> None:
+    """Press the button that branches, and soon the one that stops it if asked to; wait for these words."""
+    branching = replay._branching
+    branching._branch_button.click()
+    if stop:
+        await asyncio.sleep(0.3)
+        branching._stop_button.click()
+    async with asyncio.timeout(60):
+        while words not in branching._where.value:
+            await asyncio.sleep(0.05)
+
+
 def branching(record: nl.Record, folder: Path, at: int, **chosen: str) -> Replay:
     replay = Replay(record, out=folder)
     replay.show(record, step=at)
     for seat, name in chosen.items():
         replay._branching._seats[seat].value = name  # type: ignore[index]
     return replay
-
-
-def widgets(root: w.Widget) -> list[w.Widget]:
-    return [root, *(inner for part in getattr(root, "children", ()) for inner in widgets(part))]
 
 
 @pytest.mark.parametrize(
@@ -365,16 +367,9 @@ def test_what_no_model_could_be_asked_with_is_said_before_a_host_starts(
         build_host_config("", (address,), budget, {})
 
 
-def test_a_branch_goes_on_with_a_model_at_the_host(desk: HostProcess, tmp_path: Path, server: Server) -> None:
-    record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
+def test_a_branch_goes_on_with_a_model_at_the_host(desk: HostProcess, tmp_path: Path, record: nl.Record) -> None:
     replay = branching(record, tmp_path / "branches", 4, A="linear", B=MODEL_CHOICE)
-
-    async def go() -> None:
-        replay._branching._branch_button.click()
-        while "Kept as record" not in replay._branching._where.value:
-            await asyncio.sleep(0.05)
-
-    asyncio.run(asyncio.wait_for(go(), 60))
+    asyncio.run(branch_until(replay, "Kept as record"))
     kept = {found.id: found for found in records(tmp_path / "branches")}
     (branch,) = (found for id, found in kept.items() if id != record.id)
     assert branch.events[1:3] == record.events[1:3], "what was said before goes before"
@@ -383,29 +378,21 @@ def test_a_branch_goes_on_with_a_model_at_the_host(desk: HostProcess, tmp_path: 
     assert "fake" in str(branch.header.notes["models"]["B"])
 
 
-def test_a_branch_with_a_model_can_be_stopped(desk: HostProcess, tmp_path: Path, server: Server) -> None:
+def test_a_branch_with_a_model_can_be_stopped(
+    desk: HostProcess, tmp_path: Path, server: Server, record: nl.Record
+) -> None:
     server.set(latency=30)
-    record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
     replay = branching(record, tmp_path / "branches", 4, A=MODEL_CHOICE, B=MODEL_CHOICE)
-
-    async def go() -> None:
-        replay._branching._branch_button.click()
-        await asyncio.sleep(0.3)
-        replay._branching._stop_button.click()
-        while "stopped by the person" not in replay._branching._where.value:
-            await asyncio.sleep(0.05)
-
-    asyncio.run(asyncio.wait_for(go(), 60))
+    asyncio.run(branch_until(replay, "stopped by the person", stop=True))
     assert len(records(tmp_path / "branches")) == 2
-    wait_until(lambda: server.counts()["running"] == 0)
+    assert wait_until(lambda: server.counts()["running"] == 0)
 
 
-def test_a_person_goes_on_against_a_model_in_a_branch(desk: HostProcess, tmp_path: Path) -> None:
-    record = nl.batch("bargaining", "linear", "linear", n=1, seed=3)[0]
+def test_a_person_goes_on_against_a_model_in_a_branch(desk: HostProcess, tmp_path: Path, record: nl.Record) -> None:
     at = next(i for i, e in enumerate(record.events) if isinstance(e, Replied) and e.seat == "A") + 2
     replay = branching(record, tmp_path / "branches", at, A=MODEL_CHOICE, B=PERSON_CHOICE)
     replay._branching._branch_button.click()
     (match,) = desk.matches()
     assert match.people == {"B": None}
     replay._branching.leave()
-    wait_until(lambda: desk.matches()[0].ended is not None)
+    assert wait_until(lambda: desk.matches()[0].ended is not None)

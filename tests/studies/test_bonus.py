@@ -7,9 +7,7 @@ import hashlib
 import random
 import sqlite3
 import stat
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -30,7 +28,7 @@ from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 from tests.studies.test_export import begin, moves, stop
 from tests.support import recompute_payments
-from tests.support.command import negolab
+from tests.support.in_process import negolab
 
 FILE = """
 title = "A study"
@@ -56,11 +54,11 @@ HEAD = "Submission id,Participant id,Status,Started at\n"
 class Panel:
     """A study with participants of a panel, and the panel's export of them."""
 
-    def __init__(self, folder: Path, file: str = FILE, database: Database | None = None) -> None:
+    def __init__(self, folder: Path, file: str = FILE) -> None:
         self.folder, self.file = folder, folder / "haggling.toml"
         self.file.write_text(file)
         self.study: Study = read_study(self.file)
-        self.database = database or Database(folder / "haggling.db")
+        self.database = Database(folder / "haggling.db")
         self.kept = self.database.study(self.study.name, self.study.text)
         self.people: dict[str, Participant] = {}
 
@@ -100,6 +98,18 @@ def panel(tmp_path: Path) -> Iterator[Panel]:
     made = Panel(tmp_path)
     yield made
     made.database.close()
+
+
+def fail_to_write(panel: Panel, monkeypatch: pytest.MonkeyPatch, **options: Any) -> None:
+    """Settle for "one" while the disk is full."""
+    why = r"cannot be written: .*fix that and run the command again"
+    with monkeypatch.context() as patch, pytest.raises(ValueError, match=why):
+        patch.setattr(bonus, "atomic_write", _no_space)
+        panel.settle(("one", "APPROVED"), **options)
+
+
+def _no_space(path: Path, data: bytes, *, new: bool) -> None:
+    raise OSError(28, "No space left on device", str(path))
 
 
 def lines(path: Path) -> list[list[str]]:
@@ -235,9 +245,7 @@ def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
 ) -> None:
     panel.add("one")
     out = panel.folder / "pay.csv"
-    with monkeypatch.context() as patch, pytest.raises(ValueError, match="cannot be written"):
-        patch.setattr(bonus, "atomic_write", _no_space)
-        panel.settle(("one", "APPROVED"), out=out)
+    fail_to_write(panel, monkeypatch, out=out)
     settled = panel.settle(("one", "APPROVED"), out=out)
     assert settled.resumed == [out] and [id for id, _ in lines(out)] == ["one"]
     assert settled.path is None
@@ -287,22 +295,13 @@ def test_a_file_that_appears_meanwhile_is_left_alone(panel: Panel, monkeypatch: 
 
 def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     panel.add("one")
-    with (
-        monkeypatch.context() as patch,
-        pytest.raises(ValueError, match=r"cannot be written: .*fix that and run the command again"),
-    ):
-        patch.setattr(bonus, "atomic_write", _no_space)
-        panel.settle(("one", "APPROVED"))
+    fail_to_write(panel, monkeypatch)
     with pytest.raises(ValueError, match=r"lacks ids of .*haggling-bonus-1.csv, whose run was interrupted"):
         panel.settle(("two", "APPROVED"))
     assert [path.name for path in panel.settle(("one", "APPROVED")).resumed] == ["haggling-bonus-1.csv"]
 
 
-def _no_space(path: Path, data: bytes, *, new: bool) -> None:
-    raise OSError(28, "No space left on device", str(path))
-
-
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     panel = Panel(tmp_path)
@@ -323,56 +322,48 @@ def test_any_order_of_runs_writes_each_due_amount_once(tmp_path: Path, seed: int
     panel.database.close()
 
 
+ONE = HEAD + "s,one,APPROVED,1\n"
+
+
 @pytest.mark.parametrize(
-    ("write", "options", "message"),
+    ("content", "options", "message"),
     [
-        (lambda file: file.write_text("a,b\n1,2\n"), (), "has no column 'Participant id': set it with --id-column"),
-        (lambda file: file.write_text("Participant id\n1\n"), (), "no column 'Status': set it with --status-column"),
-        (lambda file: file.write_text("Participant id,Status\n,APPROVED\n"), (), "line 2: 'Participant id' is empty"),
-        (lambda file: file.write_text('Participant id,Status\n"a"b,X\n'), (), "not a CSV file"),
+        ("a,b\n1,2\n", (), "has no column 'Participant id': set it with --id-column"),
+        ("Participant id\n1\n", (), "no column 'Status': set it with --status-column"),
+        ("Participant id,Status\n,APPROVED\n", (), "line 2: 'Participant id' is empty"),
+        ('Participant id,Status\n"a"b,X\n', (), "not a CSV file"),
+        ("Participant id,Status,Status\n1,RETURNED,APPROVED\n", (), "has 2 columns 'Status': remove all but one"),
+        ("Participant id,Note,Status\n1,I think, X, Y\n", (), "line 2: has more or fewer cells than the first line"),
+        ("\udcff\udcfeP\0a\n", (), "not UTF-8 text"),
+        (None, (), "cannot be read: No such file or directory"),
+        (HEAD, ("--delimiter", "xx"), "--delimiter must be one character"),
         (
-            lambda file: file.write_text("Participant id,Status,Status\none,RETURNED,APPROVED\n"),
-            (),
-            "has 2 columns 'Status': remove all but one",
-        ),
-        (
-            lambda file: file.write_text("Participant id,Note,Status\none,I think, APPROVED, REJECTED\n"),
-            (),
-            "line 2: has more or fewer cells than the first line",
-        ),
-        (lambda file: file.write_bytes(b"\xff\xfeP\0a\0"), (), "not UTF-8 text"),
-        (lambda file: None, (), "cannot be read: No such file or directory"),
-        (lambda file: file.write_text(HEAD), ("--delimiter", "xx"), "--delimiter must be one character"),
-        (
-            lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"),
+            ONE,
             ("--paid-status", "APROVED"),
             "--paid-status: no line of panel.csv has the status 'APROVED': choose from APPROVED",
         ),
-        (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "haggling.toml"), "already exists"),
-        (
-            lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"),
-            ("--again", "abc"),
-            "--again abc: 0 files have a hash that begins this way: --status lists them",
+        (ONE, ("--out", "haggling.toml"), "already exists"),
+        (ONE, ("--again", "abc"), "--again abc: 0 files have a hash that begins this way: --status lists them"),
+        (ONE, ("--out", "no/b.csv"), "there is no folder no"),
+        *(
+            (f"{ONE}s,{start}1+1,APPROVED,1\n", (), f"panel.csv: line 3: '{start}1+1' looks like a formula")
+            for start in ("=", "+", "-", "@")
         ),
-        (lambda file: file.write_text(HEAD + "s,one,APPROVED,1\n"), ("--out", "no/b.csv"), "there is no folder no"),
+        *(
+            (f"{ONE}s,{id},APPROVED,1\n", (), f"{id.strip(chr(34))!r} has an invisible character: remove it")
+            for id in ("a\0", "a\x1f", "\x7fa", '"a\nb"', "a\u200b")
+        ),
     ],
+    ids=lambda value: value if isinstance(value, str) and "\n" not in value else "",
 )
-def test_a_mistake_is_told_in_a_line(
-    panel: Panel, write: Callable[[Path], object], options: tuple[str, ...], message: str
-) -> None:
-    panel.add("one")
-    write(panel.folder / "panel.csv")
+def test_a_mistake_is_told_in_a_line(panel: Panel, content: str | None, options: tuple[str, ...], message: str) -> None:
+    panel.add("one", "partner")
+    if content is not None:
+        (panel.folder / "panel.csv").write_bytes(content.encode(errors="surrogateescape"))
     ran = negolab("study", "bonus", "haggling.toml", "--panel", "panel.csv", *options, cwd=panel.folder)
     assert ran.returncode == 2
     assert message in ran.stderr and ran.stderr.count("\n") == 1
     assert panel.database.bonuses("haggling") == {}
-
-
-def test_a_study_without_payment_pays_no_bonus(tmp_path: Path) -> None:
-    panel = Panel(tmp_path, FILE.replace(FILE[FILE.index("[payment]") : FILE.index("[[treatments]]")], ""))
-    with pytest.raises(ValueError, match=r"haggling.toml: add \[payment\]"):
-        panel.settle(("one", "APPROVED"))
-    panel.database.close()
 
 
 def test_the_command_says_where_the_file_is_and_what_it_costs(panel: Panel) -> None:
@@ -427,22 +418,6 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
     assert run(status=True).splitlines() == listed
 
 
-@pytest.mark.parametrize("id", ["a\0", "a\x1f", "\x7fa", '"a\nb"', "a\u200b"])
-def test_an_id_with_a_character_that_is_not_seen_is_refused_with_its_line(panel: Panel, id: str) -> None:
-    panel.add("a", "partner")
-    with pytest.raises(ValueError, match=r"prolific_export.csv: line [34]: 'a?\\.*an invisible character|'a\\nb'"):
-        panel.settle(("a", "APPROVED"), (id, "APPROVED"))
-    assert panel.database.bonuses("haggling") == {}
-
-
-@pytest.mark.parametrize("start", ["=", "+", "-", "@"])
-def test_an_id_that_a_spreadsheet_would_compute_is_refused_with_its_line(panel: Panel, start: str) -> None:
-    panel.add("a", "partner")
-    with pytest.raises(ValueError, match=rf"prolific_export.csv: line 3: '\{start}1\+1' looks like a formula"):
-        panel.settle(("a", "APPROVED"), (f"{start}1+1", "APPROVED"))
-    assert panel.database.bonuses("haggling") == {}
-
-
 def test_two_spellings_of_one_participant_are_paid_once_and_named(
     panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -465,8 +440,7 @@ counts = "{counts}"
 """
 
 
-@pytest.mark.parametrize("counts", ["all", "one"])
-@pytest.mark.parametrize("cap", ["4.00", "50.00"])
+@pytest.mark.parametrize(("counts", "cap"), [("all", "4.00"), ("one", "50.00")])
 def test_an_independent_script_recomputes_every_payment_from_the_export(tmp_path: Path, counts: str, cap: str) -> None:
     text = FILE.replace('currency = "GBP"\nrate = 0.10\nshow_up = 2.00\n', SEVERAL.format(counts=counts, cap=cap))
     panel = Panel(
@@ -482,13 +456,7 @@ def test_an_independent_script_recomputes_every_payment_from_the_export(tmp_path
             panel.database.change(person.id, status="complete", ended=9.0)
     settled = panel.settle(*((id, "APPROVED") for id in ids))
     export(panel.database, panel.study, tmp_path / "out")
-    ran = subprocess.run(
-        [sys.executable, "-I", recompute_payments.__file__, tmp_path / "out"],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.strip() == ""
+    assert recompute_payments.differences(tmp_path / "out") == []
     people = recompute_payments.read(tmp_path / "out", "participants")
     assert {p["status"] for p in people} == {"complete", "partner", "timeout", "playing"}
     done = [p for p in people if p["status"] == "complete"]
@@ -501,9 +469,11 @@ def test_an_independent_script_recomputes_every_payment_from_the_export(tmp_path
     panel.database.close()
 
 
-def test_the_export_of_a_study_that_pays_nothing_is_as_before(tmp_path: Path) -> None:
+def test_a_study_that_pays_nothing_has_no_bonus_and_no_columns_of_it(tmp_path: Path) -> None:
     panel = Panel(tmp_path, FILE.replace(FILE[FILE.index("[payment]") : FILE.index("[[treatments]]")], ""))
     panel.add("one")
+    with pytest.raises(ValueError, match=r"haggling.toml: add \[payment\]"):
+        panel.settle(("one", "APPROVED"))
     export(panel.database, panel.study, tmp_path / "out", "csv")
     assert "pay_total" not in (tmp_path / "out" / "participants.csv").read_text()
     assert "earned" not in "".join(status_lines(status(panel.database, panel.study)))

@@ -21,7 +21,7 @@ from negolab.studies.database import Database, payments
 from negolab.studies.study_file import read_study
 from tests.studies.test_bonus import FILE, HEAD
 
-ROUNDS = int(os.environ.get("NEGOLAB_BONUS_ROUNDS", "10"))
+ROUNDS = int(os.environ.get("NEGOLAB_BONUS_ROUNDS", "4"))
 """Rounds of runs at once, for each number of processes and each database."""
 PEOPLE = 4
 FORK = multiprocessing.get_context("fork")

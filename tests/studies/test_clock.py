@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import re
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,13 +16,43 @@ from negolab.studies.links import make_token, read_token
 from negolab.studies.page_state import Instructions, PagePresence, Playing, Results
 from tests.studies.test_links import DAY, ID, SECRET
 from tests.studies.test_steps import steps
-from tests.support.host_process import TIMEOUT, HostProcess, running_host, solo_treatment, study_toml
-from tests.support.set_clock import SetClock, set_clock
-
-__all__ = ["set_clock"]
+from tests.support.gate_server import wait_until
+from tests.support.host_process import HostProcess, running_host, solo_treatment, study_toml
 
 HOUR = 3600.0
 ALONE = solo_treatment("greedy-honest")
+
+
+PATCH = """
+import time
+from pathlib import Path
+
+def set_time(real=time.time, file=Path(__file__).with_name("ahead")):
+    return real() + float(file.read_text())
+
+time.time = set_time
+"""
+
+
+class SetClock:
+    """The clock of processes that are started from now on; before it is set, it is right."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self._file = folder / "ahead"
+        (folder / "sitecustomize.py").write_text(PATCH)
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")])))
+        self.set(0)
+
+    def set(self, ahead: float) -> None:
+        """Set the clock so many seconds ahead of the right time."""
+        draft = self._file.with_suffix(".tmp")
+        draft.write_text(str(ahead))
+        draft.replace(self._file)
+
+
+@pytest.fixture
+def set_clock(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> SetClock:
+    return SetClock(tmp_path_factory.mktemp("clock"), monkeypatch)
 
 
 def test_time_goes_on_where_the_clock_is_set_back_and_follows_it_forward(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -47,8 +77,8 @@ def test_a_page_keeps_its_limit_where_the_clock_is_set_while_it_is_open(
         hosted.page(token).act("start")
         set_clock.set(ahead)
         if ahead > 0:
-            wait_for(lambda: any("waiting for the database" in line for line in hosted.stderr))
-            wait_for(lambda: any("is back" in line for line in hosted.stderr))
+            assert wait_until(lambda: any("waiting for the database" in line for line in hosted.stderr))
+            assert wait_until(lambda: any("is back" in line for line in hosted.stderr))
         state = hosted.page(token).state
         assert isinstance(state, Instructions) and 50 < (state.left or 0) <= 60
         assert hosted.participant(who).status == "invited"
@@ -109,10 +139,3 @@ def _finish(page: PageClient) -> str:
 def _times(hosted: HostProcess, match: str) -> list[float]:
     with hosted.database() as database:
         return database.times(match)
-
-
-def wait_for(done: Callable[[], bool]) -> None:
-    until = time.monotonic() + TIMEOUT
-    while not done():
-        assert time.monotonic() < until, "timed out"
-        time.sleep(0.02)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import resource
 import time
-from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +18,9 @@ from negolab.studies.doctor import FOREIGN_ADDRESS, Finding, SetUp, check_clock,
 from negolab.studies.study_file import parse_study
 from tests.cli.test_cli import BASE
 from tests.conftest import free_port
-from tests.support.command import negolab
 from tests.support.endpoints import running_endpoint
 from tests.support.gate_server import running_gate
+from tests.support.in_process import negolab
 
 
 @pytest.fixture
@@ -38,66 +38,34 @@ def wrong(findings: list[Finding]) -> dict[str, str]:
 def test_a_good_set_up_is_ok_line_by_line(file: Path, database_url: str, tmp_path: Path) -> None:
     found = list(examine(SetUp(file, database_url, tmp_path / "out" / "people", max_kernels=1), {}))
     assert wrong(found) == {}
-    assert [one.about for one in found] == [
-        "study",
-        "models",
-        "descriptors",
-        "memory",
-        "database",
-        "clock",
-        "disk",
-    ]
+    assert [one.about for one in found] == ["study", "models", "descriptors", "memory", "database", "clock", "disk"]
     assert not (tmp_path / "out").exists()
 
 
-def _without_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "free_memory", lambda: 2**30)
+MODEL_STUDY = BASE.replace('"fair-split"', '"llm:fake-1"')
 
 
-def _without_descriptors(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(resource, "getrlimit", lambda which: (64, 128))
-
-
-def _without_disk(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor, "FREE_DISK", 2**80)
-
-
-def _without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
-    text = BASE.replace('"fair-split"', '"llm:small"')
-    monkeypatch.setattr(doctor, "read_study", lambda path: parse_study(text, path))
-
-
-def _without_writes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(database: Database) -> None:
-        raise sa.exc.OperationalError("UPDATE", {}, Exception("attempt to write a readonly database"))
-
-    monkeypatch.setattr(Database, "check_writable", refuse)
+def refuse(database: Database) -> None:
+    raise sa.exc.OperationalError("UPDATE", {}, Exception("attempt to write a readonly database"))
 
 
 @pytest.mark.parametrize(
-    ("spoil", "about", "words"),
+    ("spoilt", "name", "instead", "about", "words"),
     [
-        (_without_room, "memory", "room for 0 participants: --max-kernels, or more memory"),
-        (_without_descriptors, "descriptors", "128 of open files and connections, "),
-        (_without_disk, "disk", "GB free at"),
-        (_without_a_key, "models", "no language model is known"),
-        (_without_writes, "database", "readonly database: the database must accept writes"),
+        (doctor, "free_memory", lambda: 2**30, "memory", "room for 0 participants: --max-kernels, or more memory"),
+        (resource, "getrlimit", lambda _: (64, 128), "descriptors", "128 of open files and connections, "),
+        (doctor, "FREE_DISK", 2**80, "disk", "GB free at"),
+        (doctor, "read_study", partial(parse_study, MODEL_STUDY), "models", "no language model is known"),
+        (Database, "check_writable", refuse, "database", "readonly database: the database must accept writes"),
     ],
+    ids=lambda value: value if isinstance(value, str) and " " not in value else "",
 )
 def test_what_is_wrong_is_said_with_what_to_do(
-    spoil: Callable[[pytest.MonkeyPatch], None],
-    about: str,
-    words: str,
-    file: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+    spoilt: Any, name: str, instead: Any, about: str, words: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    spoil(monkeypatch)
-    found = wrong(list(examine(SetUp(file, str(tmp_path / "people.db"), tmp_path), {})))
+    monkeypatch.setattr(spoilt, name, instead)
+    found = wrong(list(examine(SetUp(file, str(file.with_name("people.db")), file.parent), {})))
     assert list(found) == [about] and words in found[about]
-
-
-MODEL_STUDY = BASE.replace('"fair-split"', '"llm:fake-1"')
 
 
 def models_line(file: Path, url: str, *prices: str) -> str:

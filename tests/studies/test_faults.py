@@ -20,17 +20,12 @@ from negolab.studies.export import export
 from negolab.studies.page_state import Closed, Playing
 from negolab.studies.status import status
 from negolab.studies.study_config import Study
-from negolab.studies.study_file import parse_study
 from negolab.verification import replay_differences
-from tests.studies.test_service import Site
+from tests.studies.test_service import Site, study
 from tests.support.games.faulty import FAULTS, ON_PAGES
 
 GAME = str(Path(__file__).parents[1] / "support" / "games" / "faulty.py")
-TEXT = """
-title = "Shares"
-game = '{game}'
-instructions = "Share."
-closing = "Bye."
+TABLES = """
 [payment]
 currency = "EUR"
 rate = 1
@@ -40,13 +35,6 @@ partner = 5
 timeout = 0
 withdrawn = 1
 {pay}
-[codes]
-complete = "DONE"
-timeout = "LATE"
-partner = "LEFT"
-withdrawn = "GONE"
-ended = "STOP"
-error = "FAULT"
 [[treatments]]
 name = "one"
 params = {{ fault = "{fault}", at = "{at}" }}
@@ -65,8 +53,7 @@ ACROSS = [(seat, *fault) for seat in SEATS for fault in FAULTS if (seat, *fault)
 
 
 def faulty_study(fault: str, at: str, seats: str = "", pay: str = "", more: str = "") -> Study:
-    text = TEXT.format(game=GAME, fault=fault, at=at, seats=seats, pay=pay, more=more)
-    return parse_study(text, Path("shares.toml"))
+    return study(TABLES.format(fault=fault, at=at, seats=seats, pay=pay, more=more), game=GAME)
 
 
 def broken(*_: Any) -> None:
@@ -103,7 +90,7 @@ def play(site: Site, ids: list[str], fault: str) -> None:
 
 
 def match_of(database: Database) -> StoredMatch:
-    (found,) = database.matches("shares")
+    (found,) = database.matches("trade")
     return found
 
 
@@ -123,7 +110,7 @@ async def test_a_fault_ends_the_match_of_two_at_once_and_both_are_paid_the_fee(
     assert errors and f"in {fault}" in errors[0]
     if fault not in ON_PAGES:
         assert "ZeroDivisionError in faulty.py, line" in errors[0] and "very-own-words" not in errors[0]
-    for stored in site.database.matches("shares"):
+    for stored in site.database.matches("trade"):
         record = site.database.record(stored.id)
         assert stored.ended is not None and record.end == "ABORTED"
         assert f"in {fault}" in (record.events[-1].reason or "")  # type: ignore[union-attr]
@@ -131,10 +118,6 @@ async def test_a_fault_ends_the_match_of_two_at_once_and_both_are_paid_the_fee(
             assert replay_differences(record) == []
     site.restart()
     assert [site.status(id) for id in ids] == ["error", "error"]
-    rows = export(site.database, site.study, tmp_path / "out", "csv")
-    assert rows["participants"] == 2
-    people = pd.read_csv(tmp_path / "out" / "participants.csv")
-    assert set(people["status"]) == {"error"} and set(people["pay_total"]) == {2.0}
 
 
 @pytest.mark.parametrize(("seat", "fault", "at"), ACROSS)
@@ -164,7 +147,6 @@ async def test_a_finished_match_whose_table_cannot_be_drawn_leads_on_and_is_paid
         ("outcome", "end", "STOP"),
         ("outcome", "late", "LATE"),
         ("prompt", "leave", "GONE"),
-        ("prompt", "end", "STOP"),
     ],
 )
 async def test_a_match_can_be_left_and_ended_although_its_game_raises(
@@ -181,8 +163,7 @@ async def test_a_match_can_be_left_and_ended_although_its_game_raises(
     elif action == "end":
         site.service.end(site.database.participant(one).number, "enough")
     else:
-        clock.advance(61)
-        site.service.scheduler.tick()
+        site.tick(clock, 61)
     assert (site.state(one).code, site.state(two).code) == (code, "LEFT")
     assert match_of(site.database).ended is not None
 
@@ -208,13 +189,15 @@ async def test_what_a_fault_pays_is_what_the_file_says(tmp_path: Path) -> None:
     ids = site.come(2)
     play(site, ids, "step")
     assert [site.state(id).earnings.total for id in ids] == [350, 350]
+    assert export(site.database, site.study, tmp_path / "out", "csv")["participants"] == 2
+    people = pd.read_csv(tmp_path / "out" / "participants.csv")
+    assert set(people["status"]) == {"error"} and set(people["pay_total"]) == {3.5}
 
 
 async def test_pages_are_woken_by_a_fault(tmp_path: Path) -> None:
     site = Site(tmp_path, faulty_study("prompt", "B"))
     ids = site.start(2)
-    first = next(id for id in ids if site.state(id).seat == "A")
-    (second,) = set(ids) - {first}
+    first, second = sorted(ids, key=lambda id: site.state(id).seat)
     shown = site.service.now(site.leases[second]).version
     poll = asyncio.create_task(site.service.poll(site.leases[second], shown, 5))
     await asyncio.sleep(0)
@@ -228,16 +211,22 @@ async def test_a_measure_that_raises_is_named_and_leaves_its_own_column_empty(
     site = Site(tmp_path, faulty_study("", ""))
     play(site, site.come(2), "")
     with caplog.at_level(logging.WARNING):
-        rows = export(site.database, site.study, tmp_path / "out", "csv")
-    assert rows["measures"] == rows["matches"] == 1 and rows["participants"] == 2
+        row = exported_measures(site)
     assert caplog.messages == [
         f"left empty for 1 match: measure 'shares': KeyError: '{match_of(site.database).id}' (faulty.py, line 117)"
     ]
-    (row,) = pd.read_csv(tmp_path / "out" / "measures.csv").to_dict("records")
     assert pd.isna(row["shares"]) and row["offered"] == 0.4 and row["turns_to_deal"] == 2
 
 
-@pytest.mark.parametrize("method", ["frontier", "stakes", "disagreement"])
+def exported_measures(site: Site) -> dict[Any, Any]:
+    """The measures of the one match in an export, which has all of its events."""
+    export(site.database, site.study, site.folder / "out", "csv")
+    assert len(pd.read_csv(site.folder / "out" / "events.csv")) == 6
+    (row,) = pd.read_csv(site.folder / "out" / "measures.csv").to_dict("records")
+    return row
+
+
+@pytest.mark.parametrize("method", ["frontier", "disagreement"])
 async def test_a_method_that_raises_in_an_export_leaves_what_needs_it_empty(
     tmp_path: Path, method: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -245,8 +234,6 @@ async def test_a_method_that_raises_in_an_export_leaves_what_needs_it_empty(
     play(site, site.come(2), "")
     monkeypatch.setattr(Ultimatum, method, broken)
     monkeypatch.setattr(type(site.study.loaded(site.study.treatments[0])), method, broken)
-    export(site.database, site.study, tmp_path / "out", "csv")
+    row = exported_measures(site)
     assert "left empty for 1 match: the general measures: RuntimeError" in caplog.text
-    (row,) = pd.read_csv(tmp_path / "out" / "measures.csv").to_dict("records")
     assert pd.isna(row["efficiency"]) and pd.isna(row["gain_a"]) and row["offered"] == 0.4
-    assert len(pd.read_csv(tmp_path / "out" / "events.csv")) == 6

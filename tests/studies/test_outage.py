@@ -5,11 +5,9 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-import resource
 import signal
 import sqlite3
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -30,50 +28,11 @@ from tests.support.host_process import (
     HostProcess,
     follow_until,
     page_text,
-    press_button,
     running_host,
     solo_treatment,
     study_toml,
 )
 from tests.widgets.test_study_page import seated
-
-
-@contextmanager
-def full_disk(hosted: HostProcess) -> Iterator[None]:
-    """Let the host write to no file."""
-    unlimited = resource.prlimit(hosted.process.pid, resource.RLIMIT_FSIZE)
-    resource.prlimit(hosted.process.pid, resource.RLIMIT_FSIZE, (0, unlimited[1]))
-    try:
-        yield
-    finally:
-        resource.prlimit(hosted.process.pid, resource.RLIMIT_FSIZE, unlimited)
-
-
-def test_on_a_full_disk_a_study_refuses_and_goes_on_when_there_is_room(tmp_path: Path) -> None:
-    with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
-        page, _, token = hosted.join()
-        press_button(page, "Start")
-        said = [say_an_option(page)]
-        with full_disk(hosted):
-            before = seated(page)._view
-            seated(page)._submit("Pass.")
-            assert texts.UNSURE in page_text(page)
-            seated(page)._submit("Pass.")
-            assert texts.NOT_NOW in page_text(page)
-            assert seated(page)._view == before
-            follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
-            with pytest.raises(NotDelivered, match="Your place is kept"):
-                hosted.page(token)
-            with pytest.raises(NotDelivered, match=r"waiting for the database since \d\d:\d\d:\d\d \(.*disk"):
-                HostClient(hosted.desk).ask("/monitor")
-        follow_until(lambda: page._page and not page._page.error, page)
-        said.append(say_an_option(page))
-        (match,) = hosted.matches()
-        assert hosted.replies(match.id, "A") == said
-        hosted.process.terminate()
-        hosted._reader.join(10)
-        lines = [line.split(" (")[0] for line in hosted.stderr]
-        assert len(lines) == 2 and "waiting for the database since" in lines[0] and "is back: " in lines[1]
 
 
 def _remove(folder: Path, away: Path) -> None:
@@ -110,12 +69,13 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
     away = tmp_path / "away"
     away.mkdir()
     with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
-        page, _, token = hosted.join()
-        press_button(page, "Start")
+        page, _, token = hosted.begin()
         said = [say_an_option(page)]
         lose(tmp_path, away)
-        seated(page)._submit("Pass.")
-        assert texts.UNSURE in page_text(page)
+        before = seated(page)._view
+        for told in (texts.UNSURE, texts.NOT_NOW):
+            seated(page)._submit("Pass.")
+            assert told in page_text(page) and seated(page)._view == before
         follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
         assert "4242" not in page_text(page)
         assert wait_until(lambda: "removed or replaced" not in refusal(hosted), 20), "it tries to open it again"
@@ -139,8 +99,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
 
 def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> None:
     with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
-        page, _, _ = hosted.join()
-        press_button(page, "Start")
+        page, _, _ = hosted.begin()
         hosted.kill()
         away = tmp_path / "away"
         away.mkdir()

@@ -6,9 +6,8 @@ import asyncio
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import pandas as pd
 import pytest
@@ -23,7 +22,7 @@ from negolab.studies.clock import time as study_time
 from negolab.studies.database import Database
 from negolab.studies.earnings import study_earnings
 from negolab.studies.export import export
-from negolab.studies.page_state import LONGEST, Answer, Closed, Consent, Instructions, Playing, Questionnaire, Waiting
+from negolab.studies.page_state import Answer, Closed, Playing, Waiting
 from negolab.studies.routes import Switch, seats_app
 from negolab.studies.server import listen
 from negolab.studies.service import StudyService
@@ -47,6 +46,8 @@ unpaired = "ALONE"
 withdrawn = "GONE"
 declined = "NO"
 ended = "STOP"
+quiz = "QUIZ"
+error = "FAULT"
 {tables}
 """
 ALONE = '[[treatments]]\nname = "one"\nopponent = "greedy-honest"\nseat = "A"'
@@ -80,6 +81,19 @@ class Site:
         self.folder, self.study = folder, of
         self.leases: dict[str, str] = {}
         self.open()
+
+    @classmethod
+    def started(cls, *args: Any) -> tuple[Self, str]:
+        """Open a site for one participant, who presses Start."""
+        site = cls(*args)
+        return site, site.start()[0]
+
+    @classmethod
+    def paired(cls, *args: Any) -> tuple[Self, str, str]:
+        """Open a site for two who start a match: the one who is asked first comes first."""
+        site = cls(*args)
+        one, two = site.start(2)
+        return (site, one, two) if site.state(one).table["asked"] else (site, two, one)
 
     def open(self) -> None:
         self.database = Database(self.folder / "people.db", clock=study_time)
@@ -138,60 +152,16 @@ class Site:
         scene = self.state(id)
         return self.act(id, "reply", text=text, turn=scene.table["turn"], match=scene.match)
 
-    def finish(self, id: str) -> None:
-        """Reply Deny until the match is over."""
-        for _ in range(100):
-            if not self.state(id).table["asked"]:
+    def finish(self, *ids: str) -> None:
+        """Let people reply Deny until their matches are over."""
+        for _ in range(200):
+            asked = [id for id in ids if isinstance(state := self.state(id), Playing) and state.table["asked"]]
+            if not asked:
                 return
-            self.say(id, "[Deny]" if "stands" in str(self.state(id).table["seen"]) else "pass")
+            self.say(asked[0], "[Deny]" if "stands" in str(self.state(asked[0]).table["seen"]) else "pass")
 
     def status(self, id: str) -> str:
         return self.database.participant(id).status
-
-
-def run(scene: Coroutine[Any, Any, None]) -> None:
-    asyncio.run(scene)
-
-
-async def test_a_participant_goes_from_consent_to_the_code(tmp_path: Path) -> None:
-    questions = """
-[[questions]]
-name = "age"
-label = "Your age"
-kind = "number"
-required = true
-[[questions]]
-name = "how"
-label = "How was it?"
-when = "after"
-"""
-    site = Site(tmp_path, study(ALONE + questions + PRACTICE, 'consent = "Do you agree?"'))
-    (id,) = site.come()
-    assert isinstance(site.state(id), Consent)
-    site.act(id, "consent", agreed=True)
-    assert isinstance(site.state(id), Questionnaire)
-    assert "write a number" in site.act(id, "answer", answers={"age": "old"}).not_done
-    site.act(id, "answer", answers={"age": "33"})
-    assert isinstance(site.state(id), Instructions)
-    assert site.database.participant(id).treatment is None
-    site.act(id, "start")
-    assert site.state(id).label == "Practice 1 of 1"
-    site.finish(id)
-    assert site.state(id).can_continue
-    assert site.status(id) == "playing"
-    site.act(id, "next")
-    assert site.state(id).label == ""
-    site.finish(id)
-    assert site.status(id) == "complete"
-    site.act(id, "next")
-    assert site.state(id).questions[0].name == "how"
-    site.act(id, "answer", answers={"how": "fine"})
-    closed = site.state(id)
-    assert isinstance(closed, Closed)
-    assert (closed.code, "Bye." in closed.text) == ("DONE", True)
-    assert site.database.answers(id) == {"age": "33", "how": "fine"}
-    for sat in site.database.matches("trade"):
-        assert replay_differences(site.database.record(sat.id)) == []
 
 
 async def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(tmp_path: Path) -> None:
@@ -210,8 +180,7 @@ async def test_looking_uses_nothing_up_and_a_second_start_gives_the_same_place(t
 
 
 async def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     old = site.leases[id]
     assert site.visit(site.token(id), id, "new") == f"k-{id}"
     assert isinstance(site.state(id), Playing)
@@ -222,8 +191,7 @@ async def test_a_second_page_takes_over_and_the_first_is_told(tmp_path: Path) ->
 
 
 async def test_a_click_makes_the_page_state_once_for_who_clicks(tmp_path: Path, monkeypatch: Any) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{ALONE}\npreset = 'tolerant'"))
     before = site.service.now(site.leases[id])
     poll = asyncio.create_task(site.service.poll(site.leases[id], before.version, 5))
     await asyncio.sleep(0)
@@ -247,17 +215,8 @@ async def test_a_waiting_kernel_gets_its_lease_when_someone_comes_and_again_afte
     lease = await waiting
     site.restart()
     assert await site.service.authenticator.arrive("kernel", 5) == lease
-    assert await site.service.authenticator.arrive("other", 0.01) is None
-
-
-async def test_a_restart_in_the_middle_of_a_match_changes_nothing_that_is_seen(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
-    for _ in range(3):
-        site.say(id, "[Offer: 1 Wheat -> 1 Ore]")
-        before = site.state(id)
-        site.restart()
-        assert site.state(id) == before
+    for like_it in ("other", "%", "_", "k", ""):
+        assert await site.service.authenticator.arrive(like_it, 0.01) is None
 
 
 async def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) -> None:
@@ -277,9 +236,8 @@ async def test_two_who_come_play_with_each_other_at_one_match(tmp_path: Path) ->
     assert sorted(str(t) for t in treatments) == ["more", "more", "pairs", "pairs"]
 
 
-@pytest.mark.parametrize("tables", [PAIRS, TWO_PAIRS])
-async def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path, tables: str) -> None:
-    site = Site(tmp_path, study(tables))
+async def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path) -> None:
+    site = Site(tmp_path, study(TWO_PAIRS))
     one, two, three = site.come(3)
     site.act(one, "start")
     site.service.presence[one]._last_poll = 0.0
@@ -294,8 +252,7 @@ async def test_one_whose_page_is_closed_is_not_paired(tmp_path: Path, tables: st
 async def test_when_nobody_comes_it_goes_as_the_study_says(
     tmp_path: Path, then: str, status: str, clock: ManualClock
 ) -> None:
-    site = Site(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 60\nthen = "{then}"'))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f'{PAIRS}\n[pairing]\nwait = 60\nthen = "{then}"'))
     site.tick(clock, 59)
     assert isinstance(site.state(id), Waiting)
     site.tick(clock, 2)
@@ -307,10 +264,8 @@ async def test_when_nobody_comes_it_goes_as_the_study_says(
 
 
 async def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 60"))
-    one, two = site.start(2)
+    site, asked, other = Site.paired(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 60"))
     (sat,) = site.database.matches("trade")
-    asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
     events = len(site.database.record(sat.id).events)
     site.tick(clock, 59)
     assert (site.state(asked).left, site.state(other).left) == (pytest.approx(1), None)
@@ -328,9 +283,7 @@ async def test_a_limit_ends_the_match_and_plays_no_move(tmp_path: Path, clock: M
 async def test_who_took_the_time_of_a_match_is_late_whoever_is_asked_at_its_limit(
     tmp_path: Path, asked: str, clock: ManualClock
 ) -> None:
-    site = Site(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 20\nmatch = 60{PAID}"))
-    one, two = site.start(2)
-    slow, quick = (one, two) if site.state(one).table["asked"] else (two, one)
+    site, slow, quick = Site.paired(tmp_path, study(f"{PAIRS}\n[limits]\nreply = 20\nmatch = 60{PAID}"))
     for _ in range(3):
         site.tick(clock, 14)
         site.say(slow, "pass")
@@ -356,17 +309,14 @@ async def test_two_who_both_took_the_time_of_a_match_are_both_late(tmp_path: Pat
 
 
 async def test_a_refused_reply_does_not_start_the_time_again(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{ALONE}\npreset = 'tolerant'\n[limits]\nreply = 60"))
     clock.advance(20)
     assert site.say(id, "[Offer: 9999 Wheat -> 1 Ore]").refused
     assert site.state(id).left == pytest.approx(40)
 
 
 async def test_who_sends_what_cannot_be_read_again_and_again_is_late_and_the_other_is_paid(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(PAIRS + PAID, game="bargaining"))
-    one, two = site.start(2)
-    buyer, seller = (one, two) if site.state(one).seat == "B" else (two, one)
+    site, seller, buyer = Site.paired(tmp_path, study(PAIRS + PAID, game="bargaining"))
     site.say(seller, "52.50")
     for _ in range(100):
         assert site.status(buyer) == site.status(seller) == "playing"
@@ -377,9 +327,7 @@ async def test_who_sends_what_cannot_be_read_again_and_again_is_late_and_the_oth
 
 
 async def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(PAIRS))
-    one, two = site.start(2)
-    asked, other = (one, two) if site.state(one).table["asked"] else (two, one)
+    site, asked, other = Site.paired(tmp_path, study(PAIRS))
     site.say(asked, "my words [Offer: 1 Wheat -> 1 Ore]")
     site.act(asked, "leave")
     assert (site.status(asked), site.status(other)) == ("withdrawn", "partner")
@@ -390,8 +338,7 @@ async def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
 
 
 async def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     with pytest.raises(AccessDenied, match="reason"):
         site.service.end(1, " ")
     site.service.end(1, "fire alarm")
@@ -413,26 +360,28 @@ async def test_who_declines_has_taken_no_place(tmp_path: Path) -> None:
     assert site.database.participant(id).treatment is None
 
 
-async def test_a_drop_out_gives_its_place_back(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(TWO_ALONE))
-    ids = site.come(4)
-    site.act(ids[0], "start")
-    first = site.database.participant(ids[0]).treatment
-    site.act(ids[0], "leave")
-    for id in ids[1:]:
-        site.act(id, "start")
-    counts = [p.treatment for p in site.database.participants("trade") if p.status == "playing"]
-    assert abs(counts.count("one") - counts.count("two")) == 1
-    assert first in counts
+async def test_a_link_of_nobody_or_out_of_time_and_the_open_one_as_a_cookie_are_refused(tmp_path: Path) -> None:
+    site = Site(tmp_path, study())
+    (who,) = site.database.invite("trade")
+    kept, authenticator = site.database.study("trade", site.study.text), site.service.authenticator
+    for token in (site.token("0" * 16), links.make_token(kept.secret, "trade", who.id, created=1.0)):
+        with pytest.raises(AccessDenied):
+            authenticator.admit(token)
+    with pytest.raises(AccessDenied):
+        authenticator.bind(site.token(), "kernel")
+    assert site.database.participants("trade") == [who]
 
 
 async def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path: Path) -> None:
     site = Site(tmp_path, study(more='external = "PID"'))
     token = site.token()
     assert site.service.authenticator.admit(token) is None
+    assert site.service.authenticator.admit(token, {"PID": "abc"}) is None
+    for enter in (site.service.authenticator.admit, site.service.authenticator.join):
+        for query in ({}, {"PID": "{{%PROLIFIC_PID%}}"}):
+            with pytest.raises(AccessDenied, match="must contain your ID"):
+                enter(token, query)
     assert site.database.participants("trade") == []
-    with pytest.raises(AccessDenied, match="PID"):
-        site.service.authenticator.join(token, {})
     _, one = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
     _, again = site.service.authenticator.join(token, {"PID": "Ann Nobody"})
     _, two = site.service.authenticator.join(token, {"PID": "xyz"})
@@ -441,73 +390,33 @@ async def test_the_open_link_makes_a_participant_for_each_one_who_joins(tmp_path
     assert "Nobody" not in str(site.database.participants("trade"))
 
 
-@pytest.mark.parametrize("act", [{}, {"kind": "fly"}, {"kind": ["reply"]}])
-async def test_an_unknown_act_is_refused(tmp_path: Path, act: dict[str, Any]) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.come()
-    with pytest.raises(AccessDenied, match="does not exist"):
-        site.service.act(site.leases[id], act)
-
-
 @pytest.mark.parametrize(
     "more",
     [
         {"text": 5, "turn": 0},
         {"text": "[Deny]", "turn": "0"},
         {"text": "[Deny]", "turn": True},
-        {"text": "[Deny]", "turn": 7},
         {"text": "[Deny]", "turn": 0, "match": "another"},
-        {"text": "", "turn": 0},
-        {"text": ["[Deny]"], "turn": 0},
         {"text": "[Deny]", "turn": -1},
         {"text": "[Deny]", "turn": 0, "match": None},
-        {"text": "x" * (LONGEST + 1), "turn": 0},
         {},
     ],
 )
 async def test_a_forged_reply_leaves_the_match_as_it_was(tmp_path: Path, more: dict[str, Any]) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     before = site.state(id)
     assert site.act(id, "reply", **{"match": before.match, **more}).not_done
-    for kind in ("start", "next"):
-        assert site.act(id, kind).not_done
     assert site.state(id) == before
 
 
-async def test_deleted_words_are_in_no_file_while_the_host_runs(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
-    site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
-    assert any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
-    site.act(id, "leave")
-    assert not any(b"very-own-words" in path.read_bytes() for path in tmp_path.iterdir())
-
-
-async def test_a_fault_is_noted_for_the_experimenter(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.come()
-    site.service.note_error(site.leases[id], OSError(28, "the disk is full"))
-    assert site.service.monitor()["people"][0]["errors"] == 1
-    assert "the disk is full" in site.service.monitor()["errors"][0]
-
-
 async def test_who_does_not_go_on_from_practice_gives_the_place_back(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\n{PRACTICE}\n[limits]\nreply = 60"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{ALONE}\n{PRACTICE}\n[limits]\nreply = 60"))
     site.finish(id)
     assert (site.state(id).limit, site.state(id).left) == ("continue", pytest.approx(60))
     site.tick(clock, 50)
     assert site.status(id) == "playing"
     site.tick(clock, 11)
     assert (site.status(id), site.state(id).code) == ("timeout", "LATE")
-
-
-@pytest.mark.parametrize("kernel", ["%", "_", "k", ""])
-async def test_no_kernel_gets_a_lease_by_a_name_like_anothers(tmp_path: Path, kernel: str) -> None:
-    site = Site(tmp_path, study())
-    site.come(2)
-    assert await site.service.authenticator.arrive(kernel, 0.01) is None
 
 
 # What goes wrong, and what goes on all the same.
@@ -520,15 +429,17 @@ def broken(*_: Any) -> None:
 async def test_a_fault_is_noted_without_the_words_that_it_may_quote(tmp_path: Path) -> None:
     site = Site(tmp_path, study())
     (id,) = site.come()
+    site.service.note_error(site.leases[id], OSError(28, "the disk is full"))
+    assert "the disk is full" in site.service.monitor()["errors"][0]
     try:
         broken()
     except RuntimeError as error:
         site.service.note_error(site.leases[id], error)
-    noted = site.service.monitor()["errors"][0]
-    assert "RuntimeError in test_service.py" in noted
-    assert "very-own-words" not in noted
+    assert site.service.monitor()["people"][0]["errors"] == 2
+    told = str(site.service.monitor()["errors"])
+    assert "RuntimeError in test_service.py" in told and "very-own-words" not in told
     site.act(id, "leave")
-    assert [n.detail for n in site.database.notes("trade") if n.kind == "error"] == ["[withdrawn]"]
+    assert [n.detail for n in site.database.notes("trade") if n.kind == "error"] == ["[withdrawn]"] * 2
 
 
 async def test_one_match_that_cannot_be_stopped_holds_up_no_other(tmp_path: Path, clock: ManualClock) -> None:
@@ -543,8 +454,7 @@ async def test_one_match_that_cannot_be_stopped_holds_up_no_other(tmp_path: Path
 
 
 async def test_who_waited_and_left_is_released_after_a_restart(tmp_path: Path, clock: ManualClock) -> None:
-    site = Site(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 60"))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(f"{PAIRS}\n[pairing]\nwait = 60"))
     site.restart()
     site.tick(clock, 61)
     assert site.status(id) == "unpaired"
@@ -578,8 +488,7 @@ async def test_who_closed_the_page_seconds_ago_keeps_the_place_and_is_paired_whe
 
 
 async def test_a_page_whose_poll_is_broken_off_is_gone_at_once(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(PAIRS))
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study(PAIRS))
     page = site.service.presence[id]
     page._last_poll = 0.0
     server = listen(Switch(seats_app(site.service)), tmp_path / "s.sock")
@@ -611,13 +520,6 @@ async def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: P
     assert isinstance(site.state(other), Waiting)
 
 
-async def test_no_limit_runs_for_who_reads_the_last_result(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(f"{ALONE}\n[limits]\nreply = 60"))
-    (id,) = site.start()
-    site.finish(id)
-    assert (site.status(id), site.state(id).left) == ("complete", None)
-
-
 async def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
     site = Site(tmp_path, study(f"{PAIRS}\n{PRACTICE}\ndelay = {{ median = 30 }}"))
     ids = site.start(4)
@@ -629,8 +531,7 @@ async def test_practice_has_a_delay_of_its_own(tmp_path: Path) -> None:
 
 
 async def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     site.finish(id)
     scheduler = site.service.scheduler
     scheduler._looked = 0.0
@@ -643,22 +544,13 @@ async def test_the_rooms_and_visits_of_those_who_are_gone_are_closed(tmp_path: P
     assert site.state(id).can_continue
 
 
-async def test_who_has_finished_keeps_their_code(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+async def test_who_has_finished_reads_without_a_limit_and_keeps_their_code(tmp_path: Path) -> None:
+    site, id = Site.started(tmp_path, study(f"{ALONE}\n[limits]\nreply = 60"))
     site.finish(id)
+    assert (site.status(id), site.state(id).left) == ("complete", None)
     assert "already finished" in site.act(id, "leave").not_done
     site.act(id, "next")
     assert (site.status(id), site.state(id).code) == ("complete", "DONE")
-
-
-def test_an_open_link_without_the_id_is_refused_before_anything_is_pressed(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(more='external = "PID"'))
-    token = site.token()
-    for query in ({}, {"PID": "{{%PROLIFIC_PID%}}"}):
-        with pytest.raises(AccessDenied, match="must contain your ID"):
-            site.service.authenticator.admit(token, query)
-    assert site.service.authenticator.admit(token, {"PID": "abc"}) is None
 
 
 @pytest.mark.parametrize(
@@ -692,8 +584,7 @@ def test_an_id_that_is_not_plain_is_refused_in_words_before_anybody_is_made_of_i
 
 
 async def test_words_that_somebody_still_reads_are_deleted_as_soon_as_they_do_not(tmp_path: Path) -> None:
-    site = Site(tmp_path, study())
-    (id,) = site.start()
+    site, id = Site.started(tmp_path, study())
     site.say(id, "very-own-words [Offer: 1 Wheat -> 1 Ore]")
     reader = sqlite3.connect(tmp_path / "people.db", isolation_level=None)
     reader.execute("BEGIN")
@@ -753,22 +644,6 @@ async def test_the_last_page_tells_ones_own_earnings_and_nothing_of_the_other(tm
     assert {id: ended.payoffs[seat] for seat, id in played.people.items()} == payoffs
 
 
-async def test_who_is_left_alone_is_paid_what_the_file_says_for_it_and_sees_no_match(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(PAIRS + PAID))
-    first, second = site.start(2)
-    site.act(first, "leave")
-    left, leaver = site.state(second).earnings, site.state(first).earnings
-    assert (left.total, left.fee, left.matches) == (150, 0, ())
-    assert leaver.total == 0
-    assert site.state(second).link == ""
-
-
-async def test_practice_is_never_paid(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(ALONE + PAID + PRACTICE))
-    id = site.complete()
-    assert len(site.state(id).earnings.matches) == 1
-
-
 async def test_what_was_shown_is_kept_when_the_file_changes(tmp_path: Path) -> None:
     site = Site(tmp_path, study(ALONE + PAID))
     id = site.complete()
@@ -777,23 +652,6 @@ async def test_what_was_shown_is_kept_when_the_file_changes(tmp_path: Path) -> N
     site.restart()
     assert site.state(id).earnings == shown
     assert list(study_earnings(site.database, site.study).values()) == [shown]
-
-
-async def test_a_place_that_the_panel_takes_back_goes_to_the_next_one(tmp_path: Path) -> None:
-    site = Site(tmp_path, study(TWO_ALONE))
-    people = site.come(4)
-    for id in people[:2]:
-        site.act(id, "start")
-    first = site.database.participant(people[0]).treatment
-    assert site.database.mark_returned("trade", [people[0]], []) == [people[0]]
-    assert site.database.mark_returned("trade", [people[0]], []) == []
-    site.act(people[2], "start")
-    assert site.database.participant(people[2]).treatment == first
-    assert site.status(people[0]) == "playing"
-    site.database.mark_returned("trade", [], [people[0]])
-    assert site.database.returned("trade") == set()
-    site.act(people[3], "start")
-    assert site.database.participant(people[3]).treatment != first
 
 
 async def test_a_game_that_words_its_own_payoffs_does_so_in_the_earnings(tmp_path: Path) -> None:
@@ -805,16 +663,16 @@ async def test_a_game_that_words_its_own_payoffs_does_so_in_the_earnings(tmp_pat
     assert earned.unit == ""
 
 
-def seats_of(folder: Path, of: Study, n: int = 24) -> dict[str, list[str]]:
-    """Let `n` people start one after the other, of whom every fifth leaves; return their seats by treatment."""
+def seats_of(folder: Path, of: Study) -> dict[str, list[str]]:
+    """Let 18 people start one after the other, of whom every fifth leaves; return their seats by treatment."""
     found = defaultdict(list)
     site = Site(folder, of)
-    for k, id in enumerate(site.come(n)):
+    for k, id in enumerate(site.come(18)):
         site.act(id, "start")
         found[str(site.database.participant(id).treatment)].append(site.state(id).seat)
         if k % 5 == 0:
             site.act(id, "leave")
-        if k == n // 2:
+        if k == 9:
             site.restart()
     site.database.close()
     return found

@@ -8,20 +8,21 @@ import stat
 import statistics
 import subprocess
 import tomllib
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from negolab.catalog import game_names
 from negolab.cli import study as standing
-from negolab.scaffolds import study_text
 from negolab.studies import links
 from negolab.studies.database import Database
 from negolab.studies.endings import ENDINGS
 from negolab.studies.status import status
 from negolab.studies.study_config import Delay, Study
 from negolab.studies.study_file import read_study
-from tests.support.command import negolab
+from tests.studies.test_export import play_study
+from tests.support.in_process import negolab
 
 STUDIES = sorted((Path(__file__).parents[2] / "data" / "studies").glob("*.toml"))
 
@@ -56,7 +57,7 @@ def study(tmp_path: Path, text: str) -> Study:
 def test_a_short_study_has_sensible_defaults(tmp_path: Path) -> None:
     found = study(tmp_path, BASE)
     assert found.name == "prices"
-    assert found.text == BASE
+    assert found.text == study(tmp_path, "\ufeff" + BASE).text == BASE
     assert found.cells == [("one", 1.0)]
     assert found.consents == []
     assert found.limits.reply is None
@@ -89,23 +90,6 @@ def test_a_scenario_by_its_name_is_a_parameter_of_a_treatment(tmp_path: Path) ->
     found = study(tmp_path, text + 'params = { scenario = "hiring", turns = 6 }\n')
     game = found.loaded(found.treatments[0])
     assert (game.title, game.turns, game.preset) == ("Hiring an engineer", 6, "hiring")  # type: ignore[attr-defined]
-
-
-@pytest.mark.parametrize(
-    ("text", "said"),
-    [
-        ("seed = " + "[" * 3000 + "]" * 3000, "its brackets are nested too deeply"),
-        ("seed = 1\na" + ".a" * 50_000 + " = 1", "line 2: a key has too many parts"),
-        ("[a" + " . 'a'" * 50_000 + "]", "line 1: a key has too many parts"),
-        ("x = {a" + ".a" * 50_000 + " = 1}", "line 1: a key has too many parts"),
-        ("seed = " + "1" * 5_000, "a number has too many digits"),
-    ],
-)
-def test_what_would_fill_the_memory_or_the_stack_is_told_with_the_file(tmp_path: Path, text: str, said: str) -> None:
-    file = tmp_path / "deep.toml"
-    file.write_text(text)
-    with pytest.raises(ValueError, match=f"deep.toml: {said}"):
-        read_study(file)
 
 
 def test_a_changed_consent_text_has_another_version(tmp_path: Path) -> None:
@@ -198,7 +182,15 @@ def test_there_is_an_example_for_every_game_and_some_are_of_pairs() -> None:
         (BASE + "[[questions]]\nname = 'a'\nlabel = 'A'\n" * 2, "the question 'a' appears twice"),
         ("external = 'a b'\n" + BASE, "external must be a letter, then"),
         ("title =", "Invalid value"),
+        (BASE + "\n[treatments]\nname = 'x'\n", "each one begins with [[treatments]]"),
+        ("expires = 1e300\n" + BASE, "at most 3,650"),
+        ("seed = " + "[" * 3000 + "]" * 3000, "its brackets are nested too deeply"),
+        ("seed = 1\na" + ".a" * 50_000 + " = 1", "line 2: a key has too many parts"),
+        ("[a" + " . 'a'" * 50_000 + "]", "line 1: a key has too many parts"),
+        ("x = {a" + ".a" * 50_000 + " = 1}", "line 1: a key has too many parts"),
+        ("seed = " + "1" * 5_000, "a number has too many digits"),
     ],
+    ids=lambda words: words.strip()[:40],
 )
 def test_a_mistake_is_named_with_file_and_place(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(ValueError) as caught:
@@ -269,6 +261,8 @@ def test_a_new_study_works_as_it_is(tmp_path: Path, game: str) -> None:
     assert found.game == game
     assert set(found.codes) == set(ENDINGS) - {"quiz", "model"}, "it has no quiz and no model"
     assert found.consent and found.limits.reply
+    lines = [line for line in found.text.splitlines() if line.startswith(("title", "game", "seed")) and "#" in line]
+    assert {line.index("#") for line in lines} == {53}, "the comments stand in line"
 
 
 def test_what_the_template_comments_out_works_too(tmp_path: Path) -> None:
@@ -327,6 +321,11 @@ def test_a_mistake_is_answered_in_one_line(tmp_path: Path, args: list[str], said
     assert not ran.stdout
 
 
+def opened(folder: Path) -> closing[Database]:
+    """The database that the commands made."""
+    return closing(Database(folder / "prices.db"))
+
+
 def made(tmp_path: Path, *args: str) -> subprocess.CompletedProcess[str]:
     ran = negolab("study", "links", str(tmp_path / "prices.toml"), *args)
     assert ran.returncode == 0, ran.stderr
@@ -342,15 +341,14 @@ def test_links_are_printed_one_per_line_and_nothing_else(tmp_path: Path) -> None
     again = made(tmp_path, "--url", "https://lab.example/study/").stdout.splitlines()
     assert again == found
     more = made(tmp_path, "-n", "2").stdout.splitlines()
+    assert "5 participants: 5 invited" in negolab("study", "status", tmp_path / "prices.toml").stdout
     assert not {link.split("/")[-1] for link in more} & {link.split("/")[-1] for link in found}
-    database = Database(tmp_path / "prices.db")
-    kept = database.kept("prices")
-    assert kept is not None
-    ids = [links.read_token(kept.secret, "prices", link.split("/")[-1], 60) for link in found]
-    assert ids == [p.id for p in database.participants("prices")][:3]
-    assert [p.number for p in database.participants("prices")] == [1, 2, 3, 4, 5]
-    database.change(ids[0], opened=1.0)
-    database.close()
+    with opened(tmp_path) as database:
+        secret = database.study("prices", BASE).secret
+        ids = [links.read_token(secret, "prices", link.split("/")[-1], 60) for link in found]
+        assert ids == [p.id for p in database.participants("prices")][:3]
+        assert [p.number for p in database.participants("prices")] == [1, 2, 3, 4, 5]
+        database.change(ids[0], opened=1.0)
     assert made(tmp_path, "--url", "https://lab.example/study/").stdout.splitlines()[:2] == found[1:]
 
 
@@ -359,11 +357,10 @@ def test_the_open_link_is_one_and_makes_nobody(tmp_path: Path) -> None:
     first = made(tmp_path, "--open")
     assert first.stdout.count("\n") == 1
     assert "?PROLIFIC_PID=ID" in first.stderr
-    database = Database(tmp_path / "prices.db")
-    kept = database.kept("prices")
-    assert kept is not None and not database.participants("prices")
-    assert links.read_token(kept.secret, "prices", first.stdout.strip().split("/")[-1], 60) == links.OPEN
-    database.close()
+    with opened(tmp_path) as database:
+        kept = database.kept("prices")
+        assert kept is not None and not database.participants("prices")
+        assert links.read_token(kept.secret, "prices", first.stdout.strip().split("/")[-1], 60) == links.OPEN
 
 
 def test_links_for_tests_are_marked_and_listed_apart(tmp_path: Path) -> None:
@@ -371,9 +368,8 @@ def test_links_for_tests_are_marked_and_listed_apart(tmp_path: Path) -> None:
     tests, own = (made(tmp_path, "-n", "2", *more) for more in (["--test"], []))
     assert "panel" not in tests.stderr and "panel" in own.stderr
     assert made(tmp_path, "--test").stdout == tests.stdout and made(tmp_path).stdout == own.stdout
-    database = Database(tmp_path / "prices.db")
-    assert [p.link for p in database.participants("prices")] == ["test", "test", "one", "one"]
-    database.close()
+    with opened(tmp_path) as database:
+        assert [p.link for p in database.participants("prices")] == ["test", "test", "one", "one"]
     ran = negolab("study", "export", "prices.toml", "--test", cwd=tmp_path)
     assert ran.stdout.endswith("prices-test-export\n") and "2 participants" in ran.stdout
 
@@ -390,16 +386,10 @@ def test_links_go_to_a_file_of_their_owner_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(out.stat().st_mode) == 0o600
     refused = negolab("study", "links", str(tmp_path / "prices.toml"), "-n", "2", "--out", str(out))
     assert refused.returncode == 2 and "was not changed" in refused.stderr
-    database = Database(tmp_path / "prices.db")
-    assert len(database.participants("prices")) == 2
-    database.close()
-
-
-def test_links_that_cannot_be_written_leave_no_file(tmp_path: Path) -> None:
-    written(tmp_path, BASE)
+    with opened(tmp_path) as database:
+        assert len(database.participants("prices")) == 2
     ran = negolab("study", "links", "prices.toml", "-n", "2", "--db", "prices.toml", "--out", "l.csv", cwd=tmp_path)
-    assert ran.returncode == 2
-    assert not (tmp_path / "l.csv").exists()
+    assert ran.returncode == 2 and not (tmp_path / "l.csv").exists(), "what cannot be made leaves no file"
 
 
 # How it stands.
@@ -407,8 +397,6 @@ def test_links_that_cannot_be_written_leave_no_file(tmp_path: Path) -> None:
 
 @pytest.mark.database
 def test_the_status_says_who_is_where(tmp_path: Path, database_url: str) -> None:
-    from tests.studies.test_export import play_study
-
     found = read_study(written(tmp_path, BASE + TREATMENT.replace('"one"', '"two"'), "s.toml"))
     clock = iter(range(1_000_000, 2_000_000))
     database = Database(database_url, clock=lambda: float(next(clock)))
@@ -434,39 +422,9 @@ def test_the_status_says_who_is_where(tmp_path: Path, database_url: str) -> None
     database.close()
 
 
-def test_status_and_its_watch_run_in_the_terminal(tmp_path: Path) -> None:
-    written(tmp_path, BASE)
-    made(tmp_path, "-n", "4")
-    ran = negolab("study", "status", str(tmp_path / "prices.toml"))
-    assert ran.returncode == 0, ran.stderr
-    assert "4 participants: 4 invited" in ran.stdout
-    assert "no errors" in ran.stdout
-
-
 def test_a_copy_is_read_as_the_file_that_it_is_a_copy_of(tmp_path: Path) -> None:
     copy = written(tmp_path, BASE, "copy.toml")
     assert read_study(copy, at=tmp_path / "elsewhere" / "prices.toml").name == "prices"
     copy.write_text("title = ", "utf-8")
     with pytest.raises(ValueError, match=r"prices\.toml: "):
         read_study(copy, at=tmp_path / "prices.toml")
-
-
-def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path) -> None:
-    assert study(tmp_path, "\ufeff" + BASE).text == BASE
-
-
-def test_one_bracket_beside_two_is_told_as_such(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"each one begins with \[\[treatments\]\]"):
-        study(tmp_path, BASE + "\n[treatments]\nname = 'x'\n")
-
-
-def test_a_link_cannot_last_for_ever(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="at most 3,650"):
-        study(tmp_path, "expires = 1e300\n" + BASE)
-
-
-@pytest.mark.parametrize("game", ["agenda", "balloon", "bargaining", "split", "trading"])
-def test_the_comments_of_a_new_file_stand_in_line(tmp_path: Path, game: str) -> None:
-    lines = study_text(tmp_path / "x.toml", game).splitlines()
-    found = [line.index("#") for line in lines if line.startswith(("title", "game", "seed")) and "#" in line]
-    assert set(found) == {53}

@@ -16,7 +16,6 @@ from negolab_widgets.page import Arrival, take
 from negolab_widgets.study import StudyPage
 from negolab_widgets.study.last_page import CompletionCode
 
-from negolab.catalog import game_names
 from negolab.store import read
 from negolab.studies.client import PageClient
 from negolab.studies.page_state import LONGEST, NotDelivered, Playing
@@ -110,8 +109,7 @@ def meet(hosted: HostProcess) -> tuple[StudyPage, StudyPage]:
 
 def test_a_game_against_a_player_is_kept_as_it_was_played(host: Hosts) -> None:
     hosted = host(game="bargaining", tables=solo_treatment("linear", "B"))
-    page, who, _ = hosted.join()
-    press_button(page, "Start")
+    page, who, _ = hosted.begin()
     (said,) = play(page)
     press_button(page, "Continue")
     assert code(page) == "DONE4242"
@@ -123,9 +121,8 @@ def test_a_game_against_a_player_is_kept_as_it_was_played(host: Hosts) -> None:
     assert not hosted.stderr
 
 
-@pytest.mark.parametrize("game", game_names())
-def test_two_people_play_a_game_to_its_end(game: str, host: Hosts) -> None:
-    hosted = host(game=game, tables=PAIR_TREATMENT)
+def test_two_people_play_a_game_to_its_end(host: Hosts) -> None:
+    hosted = host(game="split", tables=PAIR_TREATMENT)
     pages = meet(hosted)
     said = dict(zip((seated(page)._seat for page in pages), play(*pages), strict=True))
     for page in pages:
@@ -151,14 +148,14 @@ def test_what_one_types_is_not_lost_when_the_other_moves(host: Hosts) -> None:
 # Pages, kernels and hosts that end.
 
 
-def test_a_second_page_goes_on_where_the_first_was(host: Hosts) -> None:
+def test_a_second_page_goes_on_where_the_first_was_which_plays_nothing_more(host: Hosts) -> None:
     hosted = host()
-    page, _, token = hosted.join()
-    press_button(page, "Start")
+    page, _, token = hosted.begin()
     say_an_option(page)
     before = seated(page)._view
     newer = hosted.open(token)
     assert seated(newer)._view == before
+    seated(page)._submit("Pass.")  # before it has heard that it was replaced
     follow_until(lambda: page._page.replaced, page)  # type: ignore[union-attr]
     assert "This page was opened in another tab and continues there." in page_text(page)
     assert button_labels(page) == []
@@ -167,28 +164,16 @@ def test_a_second_page_goes_on_where_the_first_was(host: Hosts) -> None:
     assert len(hosted.replies(match.id, "A")) == 2
 
 
-def test_a_page_that_was_replaced_plays_nothing(host: Hosts) -> None:
-    hosted = host()
-    page, _, token = hosted.join()
-    press_button(page, "Start")
-    hosted.open(token)
-    table = seated(page)
-    table._submit("Pass.")  # before it has heard that it was replaced
-    assert "opened in another tab" in page_text(page)
-    (match,) = hosted.matches()
-    assert hosted.replies(match.id, "A") == []
-
-
 def test_a_killed_host_is_waited_for_and_the_match_goes_on(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.join()
-    press_button(page, "Start")
+    page, _, _ = hosted.begin()
     said = [say_an_option(page)]
     before = seated(page)._view
     hosted.kill()
     follow_until(lambda: page._page.error == texts.AWAY, page)  # type: ignore[union-attr]
     assert texts.AWAY in page_text(page)
     seated(page)._submit("Pass.")
+    assert texts.UNSURE in page_text(page)
     assert seated(page)._view == before, "nothing is heard, and nothing is lost"
     hosted.start()
     follow_until(lambda: not page._page.error, page)  # type: ignore[union-attr]
@@ -199,20 +184,8 @@ def test_a_killed_host_is_waited_for_and_the_match_goes_on(host: Hosts) -> None:
     assert hosted.replies(match.id, "A") == said
 
 
-def test_a_click_while_the_host_is_away_says_so_and_works_later(host: Hosts) -> None:
-    hosted = host()
-    page, _, _ = hosted.join()
-    hosted.kill()
-    press_button(page, "Start")
-    assert texts.UNSURE in page_text(page)
-    hosted.start()
-    press_button(page, "Start")
-    assert is_playing(page)
-
-
 def test_a_host_watches_the_time_by_itself_and_its_pages_follow(host: Hosts) -> None:
-    page, _, _ = host(tables=f"{PAIR_TREATMENT}\n[pairing]\nwait = 0.1").join()
-    press_button(page, "Start")
+    page, _, _ = host(tables=f"{PAIR_TREATMENT}\n[pairing]\nwait = 0.1").begin()
     follow_until(lambda: code(page), page)
     assert code(page) == "ALONE4242"
 
@@ -225,52 +198,22 @@ def acting(page: StudyPage) -> PageClient:
     return page._page
 
 
-def test_a_message_of_another_match_or_of_no_kind_does_nothing(host: Hosts) -> None:
-    hosted = host()
-    page, _, _ = hosted.join()
-    other, _, _ = hosted.join()
-    press_button(page, "Start")
-    press_button(other, "Start")
-    say_an_option(page)
-    foreign = acting(other).state
-    assert isinstance(foreign, Playing)
-    with pytest.raises(NotDelivered, match="moved on"):
-        acting(page).act("reply", match=foreign.match, text="Pass.", turn=foreign.table["turn"])
-    with pytest.raises(NotDelivered, match="does not exist"):
-        acting(page).act("cheat")
-    assert sorted(len(hosted.replies(match.id, "A")) for match in hosted.matches()) == [0, 1]
-    assert not hosted.stderr, "nothing of it is a fault of the host"
-
-
 def test_any_text_up_to_the_longest_is_heard_and_a_longer_one_refused_with_its_length(host: Hosts) -> None:
     hosted, heard = host(), []
-    for words in ("a \ud800 b Pass.", "\0 Pass.", "\u202e Pass.", "\N{GRINNING FACE}" * LONGEST):
-        page, who, _ = hosted.join()
-        press_button(page, "Start")
+    for words in ("a \ud800 b \0 \u202e Pass.", "\N{GRINNING FACE}" * LONGEST):
+        page, who, _ = hosted.begin()
         seated(page)._submit("x" * 3_000_000)
         assert f"has 3000000 characters; the maximum is {LONGEST}" in page_text(page)
         seated(page)._submit(words)
         (match,) = [match for match in hosted.matches() if match.people == {"A": who.id}]
         heard.append(hosted.replies(match.id, "A") == [words.replace("\ud800", "\ufffd")])
-    assert heard == [True] * 4
+    assert heard == [True] * 2
     assert not hosted.stderr
-
-
-def test_markup_that_one_writes_is_text_to_the_other(host: Hosts) -> None:
-    pages = meet(host(tables=PAIR_TREATMENT, game="split"))
-    first, second = sorted(pages, key=lambda page: not seated(page)._view.asked)
-    seated(first)._submit(f"<message>{EVIL}</message>")
-    follow_until(lambda: seated(second)._view.asked, second)
-    for page in pages:
-        drawn = "".join(part.value for part in descendants(page) if isinstance(part, w.HTML))
-        assert "<img" not in drawn
-        assert "&lt;img src=x" in drawn
 
 
 def test_rewritten_widgets_play_nothing_that_the_rules_forbid(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.join()
-    press_button(page, "Start")
+    page, _, _ = hosted.begin()
     for part in descendants(page):
         if hasattr(part, "value") and hasattr(part, "max"):
             part.set_state({"min": -(10**9), "max": 10**9})
@@ -285,6 +228,8 @@ def test_rewritten_widgets_play_nothing_that_the_rules_forbid(host: Hosts) -> No
     (match,) = hosted.matches()
     assert match.ended is None
     assert "went wrong" not in page_text(page)
+    with pytest.raises(NotDelivered, match="moved on"):
+        acting(page).act("start")
 
 
 def test_no_widget_holds_what_the_seat_may_not_know(host: Hosts) -> None:
@@ -292,29 +237,17 @@ def test_no_widget_holds_what_the_seat_may_not_know(host: Hosts) -> None:
     hosted = host(
         game="bargaining", tables=solo_treatment("conceder", "B", f'preset = "none"\nparams = {{ {secret} }}')
     )
-    page, who, token = hosted.join()
-    press_button(page, "Start")
+    page, who, token = hosted.begin()
     seated(page)._submit("51.10")
     known = state(page)
     assert "61.73" in known, "their own value"
-    hidden = (
-        "37.19",
-        "3719",
-        "conceder",
-        "secretive",
-        who.id,
-        token,
-        acting(page)._lease,
-        str(hosted.folder),
-        "small.toml",
-    )
+    hidden = ("37.19", "3719", "conceder", who.id, token, acting(page)._lease, str(hosted.folder), "small.toml")
     assert [word for word in hidden if re.search(rf"\b{re.escape(word)}\b", known)] == []
 
 
 def test_who_has_no_lease_learns_nothing(host: Hosts) -> None:
     hosted = host()
-    page, _, _ = hosted.join()
-    press_button(page, "Start")
+    page, _, _ = hosted.begin()
     for lease in ("", "kernel1", "kernel1.", acting(page)._lease[:-1], "%", "_" * 40):
         with pytest.raises(NotDelivered):
             PageClient(acting(page)._host, lease)
@@ -332,7 +265,6 @@ def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[HostProces
 
 
 def opened_lobby(game: str | None = None) -> Lobby:
-    """The lobby in a browser."""
     lobby = Lobby(game)
     (arrival,) = [part for part in descendants(lobby) if isinstance(part, Arrival)]
     arrival._handle_custom_msg({"here": True}, [])

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import tomllib
-from collections.abc import Iterator
 from contextvars import copy_context
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -26,8 +26,8 @@ DATA = Path(__file__).parents[2] / "data/studies"
 STUDIES = sorted(DATA.glob("*.toml"))
 
 
-def with_texts(own: str, game: str = "bargaining") -> Study:
-    path = DATA / f"{game}.toml"
+def with_texts(own: str) -> Study:
+    path = DATA / "bargaining.toml"
     return parse_study(f"{path.read_text('utf-8')}\n{own}", path)
 
 
@@ -103,9 +103,7 @@ def test_texts_that_say_something_else_now_are_left_out_of_older_studies(caplog:
     assert "split.says has a new meaning" in caplog.text and "bargaining.prices has a new meaning" in caplog.text
 
 
-def test_the_command_lists_the_texts_of_a_study_and_names_unknown_ones(
-    tmp_path: Path,
-) -> None:
+def test_the_command_lists_the_texts_of_a_study_and_names_unknown_ones(tmp_path: Path) -> None:
     file = tmp_path / "prices.toml"
     file.write_text(
         (DATA / "bargaining.toml").read_text("utf-8") + '\n[texts.page]\nstart = "Los"\nstartt = "Los"\n', "utf-8"
@@ -130,7 +128,8 @@ def test_every_default_text_is_used_and_its_placeholders_are_names(group: str) -
     name, folders = ("WORDS", (f"widgets/negolab_widgets/tables/{group}", f"negolab/games/{group}"))
     if group in ("gate_texts", "texts", "table_texts"):
         name, folders = group, ("negolab", "widgets/negolab_widgets")
-    read = {found for folder in folders for file in Path(folder).rglob("*.py") for found in keys_read(file, name)}
+    files = (file for folder in folders for file in Path(folder).rglob("*.py"))
+    read = {key for file in files for called, key in keys_read(file) if called == name}
     own = {key.split(".")[1] for key in GROUPS[group].defaults()}
     assert read - own == set(), "these have no text"
     assert own - read - {"refusals", "payoffs"} == set(), "nobody reads these"
@@ -138,14 +137,17 @@ def test_every_default_text_is_used_and_its_placeholders_are_names(group: str) -
         assert all(each.isidentifier() for each in placeholders(text)), key
 
 
-def keys_read(file: Path, name: str) -> Iterator[str]:
-    """The keys that a file reads of the group that it calls `name`."""
+@cache
+def keys_read(file: Path) -> set[tuple[str, object]]:
+    """The keys of groups that a file reads, each after the name by which it calls the group."""
+    found: set[tuple[str, object]] = set()
     for node in ast.walk(ast.parse(file.read_text("utf-8"))):
         match node:
-            case ast.Attribute(ast.Name(id), key) if id == name and key.isupper():
-                yield key.lower()
-            case ast.Subscript(ast.Name(id), ast.Constant(key)) if id == name:
-                yield key
+            case ast.Attribute(ast.Name(name), key) if key.isupper():
+                found.add((name, key.lower()))
+            case ast.Subscript(ast.Name(name), ast.Constant(key)):
+                found.add((name, key))
+    return found
 
 
 def test_the_german_texts_are_all_there_and_name_known_placeholders() -> None:

@@ -75,7 +75,6 @@ class Bot:
     # Joining
 
     async def join(self) -> httpx2.Response:
-        """Post the link's join form."""
         answer = await self.client.post(self.link, follow_redirects=False)
         assert answer.status_code == 303, answer.text[-500:]
         return answer
@@ -116,14 +115,18 @@ class Bot:
 
     async def connect(self) -> None:
         """Open the kernel's websocket and request the state of all widgets, as the front end does."""
-        url = f"ws{self.base[4:]}api/kernels/{self.kernel}/channels?session_id={uuid.uuid4()}"
-        headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar)}
-        options: Any = {"origin": self.origin, "subprotocols": [V1], "max_size": None}
-        self._socket = await websockets.connect(url, additional_headers=headers, **options)
+        self._socket = await self.opened()
         self._reader = asyncio.ensure_future(self._read())
         comm = uuid.uuid4().hex
         await self.send("comm_open", {"comm_id": comm, "target_name": "jupyter.widget.control", "data": {}})
         await self.send("comm_msg", {"comm_id": comm, "data": {"method": "request_states"}})
+
+    async def opened(self, protocol: str | None = V1, **options: Any) -> Any:
+        """Open a websocket to the kernel; `options` are those of `websockets.connect`."""
+        url = f"ws{self.base[4:]}api/kernels/{self.kernel}/channels?session_id={uuid.uuid4()}"
+        headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar)}
+        options |= {"origin": self.origin, "subprotocols": protocol and [protocol], "max_size": None}
+        return await websockets.connect(url, additional_headers=headers, **options)
 
     async def send(self, kind: str, content: dict[str, Any], channel: str = "shell", **header: Any) -> None:
         await self._socket.send(framed(message(kind, content, **header), channel))
@@ -177,12 +180,12 @@ class Bot:
         layout = self.models.get(str(model.get("layout", "")).removeprefix("IPY_MODEL_"), {})
         return layout.get("display") == "none"
 
-    def find(self, kind: str, description: str, *, enabled: bool = True) -> str | None:
-        """The id of a displayed widget of a kind whose description starts with `description`."""
+    def find(self, kind: str, description: str) -> str | None:
+        """The id of a displayed and enabled widget of a kind whose description starts with `description`."""
         for id, model in self.shown():
             label = str(model.get("description", ""))
             matches = model.get("_model_name") == f"{kind}Model" and label.startswith(description)
-            if matches and not (enabled and model.get("disabled")):
+            if matches and not model.get("disabled"):
                 return id
         return None
 
@@ -192,7 +195,6 @@ class Bot:
         return "\n".join(str(m.get("value", "")) for _, m in self.shown() if m.get("_model_name") in kinds)
 
     def words(self) -> str:
-        """Return the words of the page, without its markup and styles."""
         return " ".join(re.sub(r"(?s)<style>.*?</style>|<[^>]*>", " ", self.text()).split())
 
     async def until(self, condition: Callable[[], Any], seconds: float = 180) -> Any:

@@ -79,15 +79,7 @@ class Keyboard:
 Input = Mouse | Keyboard
 
 
-# Pages and results
-
-
-def open_page(chromium: Any) -> tuple[Any, list[str]]:
-    """Open a page; return it with the list of its script errors."""
-    page = chromium.new_page(viewport=WIDE)
-    errors: list[str] = []
-    page.on("pageerror", lambda error: errors.append(str(error)))
-    return page, errors
+# Results
 
 
 def _kept(out: Any, text: str) -> Record:
@@ -105,12 +97,23 @@ def check_result(table: Any, out: Any, game: str) -> None:
     assert f"Your result: {record.game.format_payoff(record.payoffs[seat])}." in text
 
 
+# A small page at the gate
+
+
+def enter(page: Any, url: str, name: str) -> None:
+    """Join by a link."""
+    page.goto(f"{url}join/good-{name}")
+    page.get_by_role("button", name="Continue").click()
+
+
 # Lobby
 
 
 def open_lobby(page: Any) -> None:
     """Wait for the lobby; leave a match that it still shows."""
-    page.locator("button:visible", has_text=re.compile("^(Start the match|Leave this match|Another game)$")).wait_for()
+    page.locator(
+        "button:visible", has_text=re.compile("^(Start the match|Leave this match|Another game)$")
+    ).first.wait_for()
     if not page.get_by_role("button", name="Start the match").is_visible():
         leave_match(Mouse(page))
 
@@ -188,7 +191,7 @@ def play_to_end(hand: Input, table: Any, game: str, each: Callable[[int], None] 
 
 
 def is_turn(table: Any) -> bool:
-    return table.locator(".nl-bar", has_text="It is your turn.").count() > 0
+    return table.locator(".nl-bar .nl-turn").count() > 0
 
 
 # One move at each game's table
@@ -356,6 +359,13 @@ def accessibility_violations(page: Any, scope: str | None = None, *, least: tupl
 def fits_width(page: Any) -> bool:
     """Return True if nothing overflows the page's width."""
     return bool(page.evaluate(FITS_WIDTH))
+
+
+def fits_phone(page: Any) -> bool:
+    """Show the page on a phone; return True if nothing overflows its width."""
+    page.set_viewport_size({"width": 360, "height": 800})
+    page.wait_for_timeout(400)
+    return fits_width(page)
 
 
 def overlapping_labels(page: Any) -> list[str]:

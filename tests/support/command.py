@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from negolab import cli
 from tests.support.forked import ForkedProcess
@@ -29,3 +30,17 @@ def negolab(
     process = ForkedProcess(cli.main, *args, cwd=cwd, env=env)
     out, err = process.communicate(text, timeout)
     return subprocess.CompletedProcess([*NEGOLAB, *args], process.wait(), out, err)
+
+
+def refusal(*args: str, cwd: Path | None = None) -> str:
+    """The one line in which `negolab args` says why it does nothing."""
+    ran = negolab(*args, cwd=cwd)
+    assert ran.returncode == 2 and ran.stderr.count("\n") == 1, ran.stderr
+    return ran.stderr
+
+
+def succeeding(*args: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run `negolab args`, which must succeed."""
+    ran = negolab(*args, **options)
+    assert ran.returncode == 0, ran.stderr
+    return ran

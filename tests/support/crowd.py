@@ -6,7 +6,6 @@ import asyncio
 import random
 import re
 import statistics
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, suppress
@@ -18,12 +17,12 @@ from playwright.async_api import TimeoutError
 
 from negolab.studies.database import Database
 from negolab.studies.study_config import Study
-from negolab.studies.study_file import read_study
 from negolab.studies.trial.browsers import invite_links, open_browser
-from tests.conftest import PATIENCE, free_port, needs, running
+from tests.conftest import PATIENCE, needs
 from tests.support.bots import Bot
 from tests.support.overload import attacking
 from tests.support.processes import kernels_of, memory, processes_of
+from tests.support.study_server import serving_study
 
 REPLY_SECONDS = (3.0, 6.0)
 """The range of a participant's reply time."""
@@ -67,26 +66,16 @@ def run_crowd(
 ) -> tuple[Database, Study, list[str], list[Visit], dict[str, Any]]:
     """Serve a study to `most` people in `folder`, while attackers with links are at work; return its database, the ids
     of those people, their visits, and the memory used."""
-    file, db, port = folder / "crowd.toml", folder / "crowd.db", free_port()
-    file.write_text(STUDY)
-    study = read_study(file)
-    command = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
-    command += [
-        f"--out={folder / 'out'}",
-        f"--db={db}",
-        "--no-browser",
-        f"--pool={POOL}",
-        f"--max-kernels={most + len(attacks)}",
-    ]
-    with running(command, "negolab is at") as (_, launcher):
+    db, kernels = folder / "crowd.db", most + len(attacks)
+    with serving_study(folder, STUDY, f"--pool={POOL}", f"--max-kernels={kernels}", database=db) as server:
         database = Database(db)
-        links = invite_links(database, study, most + len(attacks), f"http://127.0.0.1:{port}/")
+        links = invite_links(database, server.study, kernels, server.base)
         people, attackers = dict(list(links.items())[:most]), list(links.values())[most:]
         with ExitStack() as stack:
             for kind, link in zip(attacks, attackers, strict=True):
                 stack.enter_context(attacking(kind, link))
-            came, weight = asyncio.run(visit_all(list(people.values()), launcher, browsers, seed=1))
-    return database, study, list(people), came, weight
+            came, weight = asyncio.run(visit_all(list(people.values()), server.launcher, browsers, seed=1))
+    return database, server.study, list(people), came, weight
 
 
 async def visit_all(ways: Sequence[str], launcher: int, browsers: int, seed: int) -> tuple[list[Visit], dict[str, Any]]:

@@ -2,7 +2,7 @@
 `python -m tests.support.endpoint_server --port 0 --latency 0.05 --faults '{"drop": 0.02, "429": 0.05}'`.
 
 It serves chat completions over HTTP with the latency and the faults of its settings. The fault of a request is drawn
-from a hash of its body, of how often that body came, and of a seed: the same at any concurrency. `GET /counts` returns
+from a hash of its body and of how often that body came: the same at any concurrency. `GET /counts` returns
 counts, `POST /set` changes any `Settings` while it runs (with `"forget": true` the counts restart).
 """
 
@@ -42,7 +42,6 @@ BODIES = {
     "json": b'{"id": "x", "choices": [{"message": {"content": "4',
     "html": b"<html><body>502 Bad Gateway</body></html>",
     "empty": b'{"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 2}}',
-    "null": b'{"choices": [{"message": {"content": null}, "finish_reason": "stop"}]}',
     "inner": b'{"error": {"code": 502, "message": "Provider returned error"}}',
 }
 HUGE = 64
@@ -51,27 +50,21 @@ CAME = web.RequestKey("came", float)
 EARLY = 0.04
 """Share of the latency by which an answer may set out early, so that it is not late on average: an event loop wakes up
 to a millisecond after its time, and then has others to answer first."""
-MIXED = ("drop", "429", "500", "503", "hang", "trickle", "cut", "json", "html", "empty", "null", "length")
-"""The faults of `--mixed`, each as likely."""
 
 
 class Settings(msgspec.Struct, forbid_unknown_fields=True):
-    """Behaviour: seconds until an answer (`sigma`: log-normal around it); the chance of each fault, and which attempts
-    of a body it can befall, those behind `after` up to `first`; `rate` answers a second out of a bucket of `burst` (0:
-    no limit), and what Retry-After says; what to answer (price, echo, schema, or a text), with which further `fields`
-    of the message, with or without `usage`; parameters that it `refuses`; the `key` that it wants; the `window` that it
-    lists for its models; whether what is huge is `packed`; the answer of the fault "raw": bytes as Latin-1, status and
-    headers."""
+    """Behaviour: seconds until an answer; the chance of each fault, and which attempts of a body it can befall, those
+    behind `after` up to `first`; `rate` answers a second out of a bucket of `burst` (0: no limit); what to answer
+    (price, or a text), with which further `fields` of the message, with or without `usage`; parameters that it
+    `refuses`; the `key` that it wants; the `window` that it lists for its models; whether what is huge is `packed`; the
+    answer of the fault "raw": bytes as Latin-1, status and headers."""
 
     latency: float = 0.05
-    sigma: float = 0.0
     faults: dict[str, float] = {}
     first: int = 1_000_000
     after: int = 0
-    seed: int = 0
     rate: float = 0.0
     burst: float = 10.0
-    retry_after: str | None = "honest"
     answer: str = "price"
     fields: dict[str, Any] = {}
     usage: bool = True
@@ -96,10 +89,7 @@ class HostileEndpoint:
         self.answers: Counter[bytes] = Counter()
         self.faults: Counter[str] = Counter()
         self.running = self.peak = self.tokens_in = self.tokens_out = 0
-        self.began = self.thought = 0.0
-        self.thoughts = 0
-        self.last = 0.0
-        self.late = 0.0
+        self.began = self.last = self.late = 0.0
         self.level, self.filled = self.settings.burst, time.monotonic()
 
     async def handle(self, request: web.BaseRequest) -> web.StreamResponse:
@@ -117,13 +107,11 @@ class HostileEndpoint:
     # Requests
 
     async def counts(self, request: web.BaseRequest) -> web.Response:
-        """`answered_again` counts answers beyond the first to one body, `window` the seconds from first to last,
-        `latency` the mean from a request to its answer."""
+        """`answered_again` counts answers beyond the first to one body, `window` the seconds from first to last."""
         return web.json_response(
             {
                 "requests": self.came.total(),
                 "distinct": len(self.came),
-                "repeated": self.came.total() - len(self.came),
                 "answered": self.answers.total(),
                 "answered_again": self.answers.total() - len(self.answers),
                 "faults": dict(self.faults),
@@ -132,7 +120,6 @@ class HostileEndpoint:
                 "input": self.tokens_in,
                 "output": self.tokens_out,
                 "window": self.last - self.began,
-                "latency": self.thought / self.thoughts if self.thoughts else 0.0,
             }
         )
 
@@ -203,7 +190,7 @@ class HostileEndpoint:
         settings = self.settings
         if not settings.faults or not settings.after < attempt <= settings.first:
             return None
-        drawn = blake2b(digest + b"%d/%d" % (attempt, settings.seed), digest_size=8).digest()
+        drawn = blake2b(digest + b"%d/0" % attempt, digest_size=8).digest()
         chance = int.from_bytes(drawn, "big") / 2**64
         for fault, share in settings.faults.items():
             if chance < share:
@@ -240,9 +227,7 @@ class HostileEndpoint:
         return None
 
     def _too_many(self, wait: float) -> web.Response:
-        value = self.settings.retry_after
-        headers = {} if value is None else {"Retry-After": f"{wait:.3f}" if value == "honest" else value}
-        return _error(429, {"message": "Too many requests."}, headers)
+        return _error(429, {"message": "Too many requests."}, {"Retry-After": f"{wait:.3f}"})
 
     async def _slowly(self, request: web.BaseRequest, content: bytes, cut: bool) -> web.StreamResponse:
         """Answer byte by byte, or with half of the body before the connection is dropped."""
@@ -273,17 +258,11 @@ class HostileEndpoint:
     async def _think(self, came: float) -> None:
         """Wait until an answer is due, its own work included. The mean lateness of wake-ups is subtracted as far as
         `EARLY` allows."""
-        latency = self._latency()
+        latency = self.settings.latency
         due, most = came + latency, EARLY * latency
         await asyncio.sleep(due - min(self.late, most) - time.monotonic())
         now = time.monotonic()
         self.late = min(max(0.0, self.late + min(now - due, most) / 100), most)
-        self.thought += now - came
-        self.thoughts += 1
-
-    def _latency(self) -> float:
-        settings = self.settings
-        return settings.latency * (random.lognormvariate(0, settings.sigma) if settings.sigma else 1.0)
 
     def _completion(self, asked: dict[str, Any], digest: bytes, fault: str | None) -> tuple[bytes, int, int]:
         """The body of an answer, and its tokens in and out."""
@@ -324,11 +303,9 @@ def answer_text(mode: str, asked: dict[str, Any], digest: bytes) -> str:
     """The text of an answer; a requested schema is followed in any mode but a fixed text."""
     messages = asked["messages"]
     wanted = (asked.get("response_format") or {}).get("json_schema")
-    if wanted is not None and mode in ("price", "schema"):
+    if wanted is not None and mode == "price":
         return json.dumps(instance(wanted["schema"], wanted["schema"], random.Random(digest)))
-    if mode == "price":
-        return price(messages)
-    return messages[-1]["content"] if mode == "echo" else mode
+    return price(messages) if mode == "price" else mode
 
 
 def log_probabilities(text: str, top: int) -> list[dict[str, Any]]:
@@ -410,16 +387,15 @@ async def serve(settings: Settings, port: int) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--port", type=int, default=0)
-    parser.add_argument("--mixed", type=float, default=0.0, help="share of all faults together")
+
     kinds = {field.name: field.type for field in msgspec.structs.fields(Settings)}
     for name in kinds:
         parser.add_argument(f"--{name.replace('_', '-')}")
     options = vars(parser.parse_args())
-    port, mixed = options.pop("port"), options.pop("mixed")
-    words = ("answer", "retry_after", "key")
+    port = options.pop("port")
+    words = ("answer", "key")
     settings = {k: v if k in words else json.loads(v) for k, v in options.items() if v is not None}
-    if mixed:
-        settings["faults"] = dict.fromkeys(MIXED, mixed / len(MIXED))
+
     try:
         asyncio.run(serve(msgspec.convert(settings, type=Settings), port))
     except KeyboardInterrupt:

@@ -8,7 +8,7 @@ import threading
 import uuid
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -108,13 +108,11 @@ class HostProcess:
     # Participants
 
     def invite(self) -> tuple[Participant, str]:
-        """Add a participant; return them and the token of their link."""
         with self.database() as database:
             (who,) = database.invite("small")
         return who, self.token(who)
 
     def token(self, who: Participant) -> str:
-        """The token in a participant's link."""
         with self.database() as database:
             stored = database.kept("small")
         assert stored is not None
@@ -134,6 +132,12 @@ class HostProcess:
         who, token = self.invite()
         return self.open(token), who, token
 
+    def begin(self) -> tuple[StudyPage, Participant, str]:
+        """Add a participant, open their page, and press Start."""
+        page, who, token = self.join()
+        press_button(page, "Start")
+        return page, who, token
+
     def open(self, token: str) -> StudyPage:
         page = StudyPage()
         page.show(self.page(token))
@@ -141,13 +145,8 @@ class HostProcess:
 
     # Stored data
 
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        database = Database(self.folder / "people.db")
-        try:
-            yield database
-        finally:
-            database.close()
+    def database(self) -> closing[Database]:
+        return closing(Database(self.folder / "people.db"))
 
     def participant(self, who: Participant) -> Participant:
         with self.database() as database:
@@ -213,7 +212,6 @@ async def _follow_until(done: Callable[[], Any], pages: list[PageClient], second
 
 
 def descendants(widget: w.Widget) -> list[w.Widget]:
-    """A widget and all widgets in it."""
     return [widget, *(inner for part in getattr(widget, "children", ()) for inner in descendants(part))]
 
 

@@ -8,11 +8,10 @@ import re
 import resource
 import signal
 import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,8 @@ from typing_extensions import override
 
 from negolab.record import Record
 from negolab.studies.database import Database, StoredMatch
+from negolab.studies.study_file import read_study
+from negolab.studies.trial.browsers import invite_links
 from negolab.verification import replay_differences
 from tests.conftest import LAUNCH, ROOT, free_port, launch_environment
 from tests.support import processes
@@ -56,7 +57,6 @@ class Site:
             )
 
     def wait(self) -> None:
-        """Wait until the server is ready."""
         end = time.monotonic() + 90
         while "negolab is at" not in self.log():
             if self.process.poll() is not None or time.monotonic() > end:
@@ -78,28 +78,13 @@ class Site:
     def log(self) -> str:
         return self._log.read_text("utf-8", "replace")
 
-    def links(self, *options: str) -> list[str]:
-        """Run `negolab study links` and return its links."""
-        command = [sys.executable, "-m", "negolab", "study", "links", str(self.file), f"--url={self.url}"]
-        ran = subprocess.run([*command, f"--db={self.db}", *options], capture_output=True, text=True, timeout=300)
-        assert ran.returncode == 0, ran.stderr
-        return ran.stdout.split()
-
     def link(self) -> str:
-        """Make a new link for one person."""
-        return self.links("-n", "1")[0]
+        with self.database() as database:
+            (link,) = invite_links(database, read_study(self.file), 1, self.url).values()
+        return link
 
-    @property
-    def cookie(self) -> str:
-        return f"negolab-gate-{self.port}"
-
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        database = Database(self.db)
-        try:
-            yield database
-        finally:
-            database.close()
+    def database(self) -> closing[Database]:
+        return closing(Database(self.db))
 
     def matches(self, link: str = "") -> list[tuple[StoredMatch, Record]]:
         """The matches of a link's participant, or all, after checking that each replays to its record."""
@@ -110,8 +95,8 @@ class Site:
             assert replay_differences(record) == []
         return matches
 
-    def events(self, link: str) -> int:
-        """The number of events in all matches of a link's participant."""
+    def events(self, link: str = "") -> int:
+        """The number of events in all matches of a link's participant, or of all."""
         return sum(len(record.events) for _, record in self.matches(link))
 
     def rows(self) -> dict[str, int]:
@@ -128,21 +113,8 @@ class Site:
                 "answers": sum(len(database.answers(who.id)) for who in people),
             }
 
-    def kernels(self) -> list[int]:
-        """The participants' kernels, by process id."""
-        (voila,) = (
-            p for p in processes.processes_of(self.process.pid, "voila") if "spawn" not in processes.command_line(p)
-        )
-        return processes.kernels_of(voila)
-
-    def memory(self) -> int:
-        """Resident MiB of the host and the participants' Voila."""
-        parts = processes.processes_of(self.process.pid, "host") + processes.processes_of(self.process.pid, "voila")
-        return sum(processes.memory(pid)[0] for pid in parts)
-
     @property
     def sockets(self) -> Path:
-        """The folder of the host's sockets."""
         commands = map(processes.command_line, processes.descendants(self.process.pid))
         return Path(next(match[1] for c in commands if (match := re.search(r"--seats=(\S+)/seats\.sock", c))))
 
@@ -154,15 +126,7 @@ class Site:
 
     def secrets(self) -> set[str]:
         """Strings that no visitor may receive: paths, keys, the researcher's token."""
-        paths = {
-            str(ROOT),
-            str(self.folder),
-            str(self.db),
-            str(Path.home()) + "/",
-            "/tmp/",
-            "site-packages",
-            str(self.sockets),
-        }
+        paths = set(map(str, (ROOT, self.folder, self.db, f"{Path.home()}/", "/tmp/", "site-packages", self.sockets)))
         names = {"OPENAI_API_KEY", CANARY, "NEGOLAB_SEATS", "NEGOLAB_ADMIN", "seats.sock", "admin.sock", "Traceback"}
         return paths | names | {self.desk_token, self.db.name, "sqlite"}
 
@@ -197,7 +161,6 @@ def _limit_resources() -> None:
 
 
 def participant_id(link: str) -> str:
-    """The participant id in a link."""
     return link.rpartition("/")[2].partition(".")[0]
 
 
@@ -243,7 +206,6 @@ class Wire:
         return await wait_until(came, within)
 
     def kinds(self) -> set[str]:
-        """The types of all received messages."""
         return {str(message["msg_type"]) for message in self.messages}
 
     async def close(self) -> None:
@@ -273,16 +235,12 @@ class Visitor(Bot):
         await super().connect()
         await self.until(self.models.__len__)
 
-    async def opened(self, protocol: str | None = V1, kernel: str = "", **headers: str) -> Any:
-        """Open a websocket to a kernel (default: this visitor's own), waiting as long as Retry-After says."""
-        url = f"ws{self.base[4:]}api/kernels/{kernel or self.kernel}/channels?session_id={uuid.uuid4()}"
-        shown = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in self.client.cookies.jar), **headers}
-        options: Any = {"origin": self.origin, **({"subprotocols": [protocol]} if protocol else {})}
+    @override
+    async def opened(self, protocol: str | None = V1, **options: Any) -> Any:
+        """Open a websocket, waiting as long as Retry-After says."""
         while True:
             try:
-                return await websockets.connect(
-                    url, additional_headers=shown, max_size=None, open_timeout=20, **options
-                )
+                return await super().opened(protocol, open_timeout=20, **options)
             except websockets.InvalidStatus as refused:
                 if refused.response.status_code != 429:
                     raise
@@ -352,14 +310,10 @@ _IDS = re.compile(r"[0-9a-f]{8}-[0-9a-f-]{20,}(_\d+_\d+)?|\d{4}-\d\d-\d\dT[\d:.]
 """Message ids (with a process id and a counter) and times, whose digits are no secret numbers."""
 
 
-def _is_number(secret: str) -> bool:
-    return re.fullmatch(r"[\d.]+", secret) is not None
-
-
 def _excerpt(secret: str, text: str) -> str:
     """Return `secret` with the text around it, "" if it is absent. A number counts only if it is not part of a longer
     one, such as the 437 of "23,437"."""
-    number = _is_number(secret)
+    number = re.fullmatch(r"[\d.]+", secret) is not None
     longer = "".join(rf"(?<![> ]{digits},)" for digits in (r"\d", r"\d\d", r"\d\d\d"))
     pattern = rf"(?<![\w.#]){longer}{re.escape(secret)}(?!\w|\.\d)" if number else re.escape(secret)
     text = _IDS.sub("", text) if number else text
@@ -367,9 +321,9 @@ def _excerpt(secret: str, text: str) -> str:
     return f"{secret!r} in {text[max(0, match.start() - 150) : match.end() + 150]!r}" if match else ""
 
 
-async def wait_until(condition: Callable[[], bool], within: float = 5, pause: float = 0.05) -> bool:
+async def wait_until(condition: Callable[[], bool], within: float = 5) -> bool:
     """Poll `condition` for at most `within` seconds; return its last value."""
     end = time.monotonic() + within
     while not (holds := condition()) and time.monotonic() < end:
-        await asyncio.sleep(pause)
+        await asyncio.sleep(0.05)
     return holds

@@ -19,7 +19,7 @@ import websockets
 
 from tests.conftest import ROOT
 from tests.support import processes
-from tests.support.bots import V1, Bot, framed, message
+from tests.support.bots import Bot, framed, message
 from tests.support.hostile_visitor import Site, Wire
 
 ADDRESS = "127.0.0.2"
@@ -52,13 +52,9 @@ async def join(link: str) -> Bot:
 
 async def opened(bot: Bot) -> Any:
     """Open one more websocket to a bot's kernel; tried again until it is open."""
-    headers = {"Cookie": "; ".join(f"{c.name}={c.value}" for c in bot.client.cookies.jar)}
     while True:
-        url = f"ws{bot.base[4:]}api/kernels/{bot.kernel}/channels?session_id={random.getrandbits(64)}"
         try:
-            options: Any = {"origin": bot.origin, "subprotocols": [V1], "max_size": None, "ping_interval": None}
-            options["local_addr"] = (ADDRESS, 0)
-            return await websockets.connect(url, additional_headers=headers, open_timeout=20, **options)
+            return await bot.opened(open_timeout=20, ping_interval=None, local_addr=(ADDRESS, 0))
         except (OSError, TimeoutError, websockets.WebSocketException):
             await asyncio.sleep(0.2)
             with suppress(httpx2.HTTPError):
@@ -278,7 +274,6 @@ class Usage(NamedTuple):
 
 
 def usage(site: Site) -> Usage:
-    """Measure what a site uses now."""
     gate, host, kernel = (_largest(site.process.pid, part) for part in ("voila", "host", "kernel"))
     database = sum(path.stat().st_size for path in site.db.parent.glob(f"{site.db.name}*"))
     return Usage(gate, host, kernel, len(site.log()), database)

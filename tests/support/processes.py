@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Literal
@@ -53,6 +55,20 @@ def kill(pid: int) -> None:
     """Kill a process with SIGKILL."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)
+
+
+def is_alive(pid: int) -> bool:
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    return False
+
+
+def until(holds: Callable[[], object], seconds: float = 180) -> None:
+    """Poll until `holds()`; fail after so many seconds."""
+    end = time.monotonic() + seconds
+    while not holds():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
 
 
 def memory(pid: int) -> tuple[int, int]:

@@ -6,15 +6,15 @@ from __future__ import annotations
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, closing, contextmanager
+from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from negolab.catalog import game_names
 from negolab.formats import transcript
 from negolab.store import read
-from tests.conftest import ROOT, launch_chromium, launching, serving, showing
+from tests.conftest import ROOT, Served, launch_chromium, launching, serving, showing
 from tests.support import browser, study_visit
 from tests.support.browser import (
     MOVES,
@@ -33,16 +33,12 @@ from tests.support.browser import (
     start_match,
 )
 from tests.support.command import NEGOLAB, negolab
-from tests.support.study_server import serving_study
+from tests.support.study_server import StudyServer, serving_study
 from tests.support.sweeps import finished_sweep
 
 WIDTHS = {"1280": {"width": 1280, "height": 900}, "360": {"width": 360, "height": 740}}
-SCHEMES = ("light", "dark")
-"""Milliseconds that a page may take."""
 MIDDLE = {"split": 5}
 """The move that is the middle of a game, where it is not the second."""
-Camera = Callable[[str], AbstractContextManager[Any]]
-"""Opens a page in a colour scheme."""
 
 
 def pictures(page: Any, name: str) -> None:
@@ -63,23 +59,14 @@ def pictures(page: Any, name: str) -> None:
 # The lobby and its tables
 
 
-def lobby(camera: Camera) -> None:
+def serve_lobby(folder: Path) -> Any:
+    negolab("new", "game", "ultimatum", cwd=folder).check_returncode()
+    return serving(NEGOLAB, folder / "out", f"--module={folder / 'ultimatum.py'}")
+
+
+def show_lobby(page: Any, scheme: str, served: Served) -> None:
     """Show each game in the lobby, an error beside its field, and every table from start to end."""
-    with tempfile.TemporaryDirectory() as folder:
-        negolab("new", "game", "ultimatum", cwd=Path(folder)).check_returncode()
-        own = f"--module={Path(folder) / 'ultimatum.py'}"
-        with closing(serving(NEGOLAB, Path(folder) / "out", own)) as servers:
-            url = next(servers).url
-            for scheme in SCHEMES:
-                with camera(scheme) as page:
-                    page.goto(url)
-                    show_lobby(page, scheme)
-                    for game in game_names():
-                        show_table(page, scheme, game)
-                    show_own_table(page, scheme)
-
-
-def show_lobby(page: Any, scheme: str) -> None:
+    page.goto(served.url)
     open_lobby(page)
     for game in game_names():
         choose_game_card(Mouse(page), game)
@@ -89,6 +76,9 @@ def show_lobby(page: Any, scheme: str) -> None:
     page.get_by_role("button", name="Start the match").click()
     page.get_by_text("The seed must be a whole number").wait_for()
     pictures(page, f"lobby-error-{scheme}")
+    for game in game_names():
+        show_table(page, scheme, game)
+    show_own_table(page, scheme)
 
 
 def show_table(page: Any, scheme: str, game: str) -> None:
@@ -123,47 +113,44 @@ def show_own_table(page: Any, scheme: str) -> None:
 # Replay
 
 
-def replay(camera: Camera) -> None:
+def serve_replay(folder: Path) -> Any:
+    return launching(folder, command="page", page="replay", source=ROOT / "data" / "replays")
+
+
+def show_replay(page: Any, scheme: str, served: Served) -> None:
     """Show the list of records, each game in the cockpit, and two branches side by side."""
-    with tempfile.TemporaryDirectory() as out:
-        source = ROOT / "data" / "replays"
-        with closing(launching(Path(out), command="page", page="replay", source=source)) as servers:
-            url = next(servers).url
-            for scheme in SCHEMES:
-                with camera(scheme) as page:
-                    page.goto(url)
-                    page.get_by_role("button", name="Show the list").click()
-                    page.locator(".nl-records tbody tr").first.wait_for()
-                    pictures(page, f"records-{scheme}")
-                    for game in game_names():
-                        page.goto(url)
-                        page.get_by_role("button", name="Show the list").click()
-                        page.locator(".nl-records tbody tr", has_text=game).first.click()
-                        page.locator(".nl-replay-head", has_text=game).wait_for()
-                        page.locator(".nl-move").nth(3).click()
-                        page.wait_for_timeout(1000)
-                        pictures(page, f"replay-{game}-{scheme}")
-                    branch_replay(page, url)
-                    pictures(page, f"branches-{scheme}")
+    rows = page.locator(".nl-records tbody tr")
+
+    def open_list() -> None:
+        page.goto(served.url)
+        page.get_by_role("button", name="Show the list").click()
+        rows.first.wait_for()
+
+    open_list()
+    pictures(page, f"records-{scheme}")
+    for game in game_names():
+        open_list()
+        rows.filter(has_text=game).first.click()
+        page.locator(".nl-replay-head", has_text=game).wait_for()
+        page.locator(".nl-move").nth(3).click()
+        page.wait_for_timeout(1000)
+        pictures(page, f"replay-{game}-{scheme}")
+    branch_replay(page, served.url)
+    pictures(page, f"branches-{scheme}")
 
 
 # Sweeps and what is written
 
 
-def sweep(camera: Camera) -> None:
+def serve_sweep(folder: Path) -> Any:
+    out = folder / "branches"
+    command = [*NEGOLAB, "sweep", "show", str(finished_sweep(folder).path), f"--out={out}"]
+    return showing(command, out, cwd=ROOT)
+
+
+def show_sweep(page: Any, scheme: str, served: Served) -> None:
     """Follow a sweep's results from the first figure over a heat map and a distribution to a match."""
-    with tempfile.TemporaryDirectory() as folder:
-        found = finished_sweep(Path(folder))
-        command = [*NEGOLAB, "sweep", "show", str(found.path), f"--out={folder}/branches"]
-        with closing(showing(command, Path(folder) / "branches", cwd=ROOT)) as servers:
-            url = next(servers).url
-            for scheme in SCHEMES:
-                with camera(scheme) as page:
-                    page.goto(url)
-                    show_results(page, scheme)
-
-
-def show_results(page: Any, scheme: str) -> None:
+    page.goto(served.url)
     page.locator(".nl-chart .js-plotly-plot text", has_text="mean ").first.wait_for()
     page.get_by_text("72 matches of 24 of 24 cells are read").wait_for()
     page.get_by_label("Outcome").select_option(label="result: payoff of B (dollars)")
@@ -182,71 +169,73 @@ def show_results(page: Any, scheme: str) -> None:
     pictures(page, f"results-4-match-{scheme}")
 
 
-def papers(camera: Camera) -> None:
-    """Show the reports of sweeps, a tournament among them, and the transcript of a match of each game."""
-    with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        files = {"report": finished_sweep(folder / "plain").path / "report.html"}
-        for experiment in ("barter", "people"):
-            files[f"report-{experiment}"] = folder / experiment / "report.html"
-            plan = ROOT / "notebooks" / "experiments" / experiment / "plan.toml"
-            negolab("sweep", "run", str(plan), "--tiny", f"--out={folder / experiment}", cwd=ROOT).check_returncode()
-        for file in files.values():
-            negolab("sweep", "report", str(file.parent), cwd=ROOT).check_returncode()
-        for game in game_names():
-            (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")[:1]
-            files[f"transcript-{game}"] = folder / f"{game}.html"
-            files[f"transcript-{game}"].write_text(transcript.html(record), "utf-8")
-        for scheme in SCHEMES:
-            with camera(scheme) as page:
-                for what, file in files.items():
-                    page.goto(file.as_uri())
-                    page.wait_for_timeout(1500)
-                    pictures(page, f"{what}-{scheme}")
+def write_papers(folder: Path) -> Any:
+    """Write the reports of sweeps, a tournament among them, and the transcript of a match of each game."""
+    files = {"report": finished_sweep(folder / "plain").path / "report.html"}
+    for experiment in ("barter", "people"):
+        files[f"report-{experiment}"] = folder / experiment / "report.html"
+        plan = ROOT / "notebooks" / "experiments" / experiment / "plan.toml"
+        negolab("sweep", "run", str(plan), "--tiny", f"--out={folder / experiment}", cwd=ROOT).check_returncode()
+    for file in files.values():
+        negolab("sweep", "report", str(file.parent), cwd=ROOT).check_returncode()
+    for game in game_names():
+        (record,) = read(ROOT / "data" / "replays" / f"{game}.jsonl")[:1]
+        files[f"transcript-{game}"] = folder / f"{game}.html"
+        files[f"transcript-{game}"].write_text(transcript.html(record), "utf-8")
+    yield files
+
+
+def show_papers(page: Any, scheme: str, files: dict[str, Path]) -> None:
+    for what, file in files.items():
+        page.goto(file.as_uri())
+        page.wait_for_timeout(1500)
+        pictures(page, f"{what}-{scheme}")
 
 
 # Studies
 
 
-def study(camera: Camera) -> None:
+def serve_study(folder: Path) -> Any:
+    with serving_study(folder, study_visit.STUDY, *study_visit.OPTIONS) as server:
+        yield server
+
+
+def show_study(page: Any, scheme: str, server: StudyServer) -> None:
     """Show a participant's pages, then the monitor, on a server with one place."""
-    for scheme in SCHEMES:
-
-        def show(page: Any, name: str, scheme: str = scheme) -> None:
-            pictures(page, f"study-{name}-{scheme}")
-
-        with (
-            tempfile.TemporaryDirectory() as folder,
-            serving_study(Path(folder), study_visit.STUDY, *study_visit.OPTIONS) as server,
-            camera(scheme) as page,
-        ):
-            study_visit.visit(page.context.browser, server, show, color_scheme=scheme).close()
-            page.goto(server.desk)
-            page.get_by_role("cell", name="complete", exact=True).first.wait_for()
-            pictures(page, f"monitor-{scheme}")
+    show = lambda page, name: pictures(page, f"study-{name}-{scheme}")
+    study_visit.Visit(page.context.browser, server, show, color_scheme=scheme).pass_through().close()
+    page.goto(server.desk)
+    page.get_by_role("cell", name="complete", exact=True).first.wait_for()
+    pictures(page, f"monitor-{scheme}")
 
 
-def guide(camera: Camera) -> None:
+def serve_guide(folder: Path) -> Any:
+    return serving(NEGOLAB, folder / "out")
+
+
+def show_guide(page: Any, scheme: str, served: Served) -> None:
     """Make the pictures of README and guide anew, in their places: the second turn of a match of bargaining."""
-    with tempfile.TemporaryDirectory() as folder, closing(serving(NEGOLAB, Path(folder) / "out")) as servers:
-        url = next(servers).url
-        for scheme in SCHEMES:
-            with camera(scheme) as page:
-                page.set_viewport_size({"width": 1280, "height": 720})
-                page.goto(url)
-                hand = Mouse(page)
-                table = start_match(hand, "bargaining")
-                MOVES["bargaining"](hand, table)
-                page.wait_for_timeout(1500)
-                hand.fill(table.locator(".nl-compose input:visible").first, "50.50")
-                page.wait_for_timeout(1000)
-                page.screenshot(path=str(ROOT / f"notebooks/guide/play{'' if scheme == 'light' else '-dark'}.png"))
-                leave_match(hand)
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.goto(served.url)
+    hand = Mouse(page)
+    table = start_match(hand, "bargaining")
+    MOVES["bargaining"](hand, table)
+    page.wait_for_timeout(1500)
+    hand.fill(table.locator(".nl-compose input:visible").first, "50.50")
+    page.wait_for_timeout(1000)
+    page.screenshot(path=str(ROOT / f"notebooks/guide/play{'' if scheme == 'light' else '-dark'}.png"))
+    leave_match(hand)
 
 
-PARTS: dict[str, Callable[[Camera], None]] = {
-    part.__name__: part for part in (lobby, replay, sweep, papers, study, guide)
+PARTS: dict[str, tuple[Callable[[Path], Any], Callable[[Any, str, Any], None]]] = {
+    "lobby": (serve_lobby, show_lobby),
+    "replay": (serve_replay, show_replay),
+    "sweep": (serve_sweep, show_sweep),
+    "papers": (write_papers, show_papers),
+    "study": (serve_study, show_study),
+    "guide": (serve_guide, show_guide),
 }
+"""What each part serves from a folder, as long as its generator runs, and what it shows of that in a colour scheme."""
 
 
 def main() -> None:
@@ -256,15 +245,13 @@ def main() -> None:
         browser.SHOTS = Path(sys.argv[1])
     browser.SHOTS.mkdir(parents=True, exist_ok=True)
     with launch_chromium() as launched:
-
-        @contextmanager
-        def camera(scheme: str) -> Iterator[Any]:
-            page = launched.new_page(viewport=WIDTHS["1280"], color_scheme=scheme)
-            yield page
-            page.close()
-
-        for part in sys.argv[2:] or PARTS:
-            PARTS[part](camera)
+        for serve, show in (PARTS[part] for part in sys.argv[2:] or PARTS):
+            with tempfile.TemporaryDirectory() as folder, closing(serve(Path(folder))) as servers:
+                served = next(servers)
+                for scheme in ("light", "dark"):
+                    page = launched.new_page(viewport=WIDTHS["1280"], color_scheme=scheme)
+                    show(page, scheme, served)
+                    page.close()
     print(f"{len(list(browser.SHOTS.glob('*.png')))} pictures in {browser.SHOTS}")
 
 

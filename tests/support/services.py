@@ -3,7 +3,7 @@
 The model's name chooses service and case (`service_cases`; any other name of a service answers well), as in `negolab
 batch bargaining --a llm:gemini/quota-per-day --b linear --base-url http://127.0.0.1:8099/v1 --out DIR`; at
 `/gemini/v1` it lacks the service. `GET /counted` returns what each model was asked and what that truly took, `POST
-/forget` clears it. `--table` plays a batch against each case and prints what it says.
+/forget` clears it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import os
 import re
 import signal
 import sys
-import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Iterator
@@ -360,45 +359,12 @@ def play_case(case: Case, services: RunningServices, folder: Path, *options: str
     return play_batch(case.name, services.url, folder, *case.options, *options, **more)
 
 
-# The table.
-
-HEAD = ("case", "exit", "s", "games", "failed", "tokens counted", "true", "usd counted", "true", "requests", "says")
-
-
-def print_table(pattern: str) -> None:
-    """Play a batch against each case whose name matches, and print a table in Markdown."""
-    print("| " + " | ".join(HEAD) + " |\n|" + " --- |" * len(HEAD))
-    with running_services() as services, tempfile.TemporaryDirectory() as folder:
-        for number, case in enumerate(case for case in CASES.values() if re.search(pattern, case.name)):
-            place = Path(folder, str(number), "run")
-            played = play_case(case, services, place)
-            counted = services.counted(case.name)
-            row = (
-                case.name,
-                played.status,
-                f"{played.seconds:.1f}",
-                len(played.records),
-                played.stopped,
-                sum(played.tokens) if played.tokens else "-",
-                counted.input + counted.output,
-                "-" if played.usd is None else f"{played.usd:.4f}",
-                f"{counted.usd:.4f}",
-                counted.requests,
-                played.lines[-1].removeprefix("negolab: ").replace("|", "\\|") if played.lines else "",
-            )
-            print("| " + " | ".join(map(str, row)) + " |", flush=True)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--latency", type=float, default=0.005, help="seconds until an answer")
     parser.add_argument("--stretch", type=float, default=1.0, help="how many times as long outages and limits last")
-    parser.add_argument("--table", nargs="?", const="", metavar="PATTERN", help="print a table of cases instead")
     options = parser.parse_args()
-    if options.table is not None:
-        print_table(options.table)
-        return
     with contextlib.suppress(KeyboardInterrupt):
         asyncio.run(Services(options.latency, options.stretch).serve(options.port))
 

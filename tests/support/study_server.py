@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,7 +23,6 @@ from tests.support.processes import ProcessKind, command_line, kernels_of, kill,
 
 WIDE = {"width": 1280, "height": 900}
 PHONE = {"width": 360, "height": 800}
-"""Milliseconds before a wait fails."""
 
 _RECORD_WARNINGS = """() => {
   const key = "told", all = () => JSON.parse(sessionStorage.getItem(key) ?? "[]");
@@ -41,7 +40,7 @@ _RECORD_WARNINGS = """() => {
 class StudyServer:
     """A served study: `base` is the participants' address, `desk` the researcher's monitor."""
 
-    def __init__(self, file: Path, database: Path, base: str, desk: str, launcher: int) -> None:
+    def __init__(self, file: Path, database: str | Path, base: str, desk: str, launcher: int) -> None:
         self.study, self.base, self.desk, self.launcher = read_study(file), base, desk, launcher
         self._path = database
 
@@ -64,13 +63,8 @@ class StudyServer:
 
     # Stored data
 
-    @contextmanager
-    def database(self) -> Iterator[Database]:
-        database = Database(self._path)
-        try:
-            yield database
-        finally:
-            database.close()
+    def database(self) -> closing[Database]:
+        return closing(Database(self._path))
 
     def participant(self, id: str) -> Participant:
         with self.database() as database:
@@ -88,13 +82,15 @@ class StudyServer:
 
 
 @contextmanager
-def serving_study(folder: Path, text: str, *options: str) -> Iterator[StudyServer]:
+def serving_study(
+    folder: Path, text: str, *options: str, database: str | Path = "", prefix: Sequence[str] = (), **popen: Any
+) -> Iterator[StudyServer]:
     """Run `negolab serve` on a study until the block ends."""
-    file, database, port = folder / "small.toml", folder / "people.db", free_port()
+    file, database, port = folder / "small.toml", database or folder / "people.db", free_port()
     file.write_text(text, "utf-8")
-    serve = [sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}", f"--desk-port={free_port()}"]
-    serve += [f"--out={folder / 'out'}", f"--db={database}", "--no-browser", "--pool=2", *options]
-    with running(serve, "negolab is at") as (line, launcher):
+    serve = [*prefix, sys.executable, "-m", "negolab", "serve", str(file), f"--port={port}"]
+    serve += [f"--desk-port={free_port()}", f"--out={folder / 'out'}", f"--db={database}", "--no-browser", "--pool=2"]
+    with running([*serve, *options], "negolab is at", **popen) as (line, launcher):
         yield StudyServer(file, database, f"http://127.0.0.1:{port}/", line.split()[3], launcher)
 
 
@@ -148,7 +144,6 @@ class Person:
         self.button(name).click()
 
     def wait_for_text(self, text: str) -> None:
-        """Wait until the page shows `text`."""
         self.page.get_by_text(text).first.wait_for()
 
     # At the table
@@ -172,7 +167,6 @@ class Person:
         return asked
 
     def is_waiting(self) -> bool:
-        """Return True if the page waits for the other seat."""
         return "Waiting for " in self.table.locator(".nl-bar").inner_text()
 
     def shows_turn(self) -> bool:
@@ -235,19 +229,16 @@ class Person:
         self.page.evaluate("() => sessionStorage.removeItem('told')")
 
     def current_warnings(self) -> list[str]:
-        """The warnings that are shown now."""
         texts: list[str] = self.page.locator(".nl-lost, .nl-banner:visible").all_inner_texts()
         return [text for text in texts if text.strip()]
 
     def kernel(self) -> str:
-        """The id of the page's kernel."""
         data = self.page.locator("#jupyter-config-data").text_content()
         match = re.search(r'"kernelId":\s*"([0-9a-f-]{36})"', data or "")
         assert match, "the page has no kernel"
         return match[1]
 
     def completion_code(self) -> str:
-        """The completion code on the last page."""
         self.page.locator(".nl-code").wait_for()
         return str(self.page.locator(".nl-code").inner_text())
 
@@ -257,7 +248,6 @@ class Person:
     # Stored data
 
     def seat(self) -> Seat:
-        """The person's seat in their match."""
         match, _ = self.server.match(self.id)
         return next(seat for seat, id in match.people.items() if id == self.id)
 

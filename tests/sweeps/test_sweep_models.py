@@ -24,6 +24,7 @@ from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
 from tests.conftest import free_port
+from tests.support.command import refusal, succeeding
 from tests.support.endpoints import Server, running_endpoint
 from tests.support.sweeps import write_plan
 from tests.sweeps.test_sweep import sweep_command
@@ -83,8 +84,7 @@ def ends(out: Path) -> dict[str, tuple[str | None, ...]]:
 @pytest.mark.long
 def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, tmp_path: Path) -> None:
     file, out = models_plan(tmp_path, server), tmp_path / "out"
-    ran = sweep_command("run", str(file), "--out", str(out))
-    assert ran.returncode == 0, ran.stderr
+    succeeding("sweep", "run", str(file), "--out", str(out))
     counts = server.counts()
     events = [event for record in nl.read(out) for event in record.events]
     replies = [e.reply for e in events if isinstance(e, Replied) and e.reply.via == "model"]
@@ -129,8 +129,7 @@ def test_a_budget_holds_for_all_cells_together_and_can_be_raised(server: Server,
     assert 0.9 < (10 * counts["input"] + 40 * counts["output"]) / 1e6 <= 1.0
     assert len(SweepFolder(out).done()) < 4
     high = models_plan(tmp_path / "high", server, "[limits]\nusd = 100.0\n", games=100)
-    ran = sweep_command("run", str(high), "--out", str(out), "--retry", "failed")
-    assert ran.returncode == 0, ran.stderr
+    succeeding("sweep", "run", str(high), "--out", str(out), "--retry", "failed")
     assert len(SweepFolder(out).done()) == 4
     assert server.counts()["answered"] == 1000, "nothing was paid twice"
 
@@ -181,13 +180,12 @@ def test_the_broker_answers_its_own_cells_only_and_says_what_is_wrong(server: Se
 @pytest.mark.long
 def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp_path: Path) -> None:
     file = models_plan(tmp_path, server)
-    ran = sweep_command("run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
-    assert ran.returncode == 0, ran.stderr
+    succeeding("sweep", "run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
     said = nbformat.read(next((tmp_path / "there").glob("cells/*/notebook.ipynb")), 4).cells[-1].outputs[0].text
     assert re.search(r"'NEGOLAB_BASE_URL': 'http://127\.0\.0\.2:\d+/negolab/v1'", said)
-    ran = sweep_command("run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7")
-    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert "cells cannot be served at 192.0.2.7: give an address of this machine" in ran.stderr
+    assert "cells cannot be served at 192.0.2.7: give an address of this machine" in refusal(
+        "sweep", "run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7"
+    )
 
 
 def test_a_worker_that_does_not_reach_the_broker_is_named() -> None:
@@ -246,7 +244,7 @@ def test_a_cell_s_records_are_read_once_for_its_cost_and_its_measures(
 @pytest.mark.long
 def test_the_games_of_a_sweep_are_those_of_a_batch(server: Server, tmp_path: Path) -> None:
     file, out = models_plan(tmp_path, server), tmp_path / "out"
-    assert sweep_command("run", str(file), "--out", str(out)).returncode == 0
+    succeeding("sweep", "run", str(file), "--out", str(out))
     cell = next(cell for cell in read_plan(file).cells() if cell.params["rounds"] == 3)
     models = Models(keys={"NEGOLAB_BASE_URL": server.url, "OPENAI_API_KEY": CANARY})
     game, alone = nl.load("bargaining", rounds=3), tmp_path / "alone"

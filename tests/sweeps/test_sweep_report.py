@@ -20,7 +20,7 @@ from negolab.sweeps.folder import REPORT
 from negolab.sweeps.report import PLOTLY_MIME, notebook_page
 from tests.conftest import ROOT, needs
 from tests.support.browser import accessibility_violations, fits_width, overlapping_labels
-from tests.support.command import negolab
+from tests.support.command import negolab, refusal, succeeding
 from tests.support.sweeps import finished_sweep, write_plan
 from tests.sweeps.test_sweep import run_sweep, sweep_command
 
@@ -52,8 +52,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("reported")
     reporting(folder / "found.ipynb")
     file = write_plan(folder, 'report = "found.ipynb"\n[grid]\nbeta = [0.2, 5.0]\n')
-    ran = sweep_command("run", str(file), "--out", str(folder / "out"))
-    assert ran.returncode == 0, ran.stderr
+    succeeding("sweep", "run", str(file), "--out", str(folder / "out"))
     return folder / "out"
 
 
@@ -103,8 +102,7 @@ def test_what_is_wrong_with_a_report_notebook_is_one_line(
     run: Path, tmp_path: Path, source: str, parameters: str | None, said: str
 ) -> None:
     own, out = reporting(tmp_path / "own.ipynb", source, parameters), tmp_path / "x.html"
-    ran = sweep_command("report", str(run), "--notebook", str(own), "--out", str(out))
-    assert ran.returncode == 2 and said in ran.stderr and ran.stderr.count("\n") == 1, ran.stderr
+    assert said in refusal("sweep", "report", str(run), "--notebook", str(own), "--out", str(out))
     assert not out.exists()
 
 
@@ -120,8 +118,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
     assert run_sweep(file, out).states == {"done": 16, "failed": 8}
     torn = next((out / "cells").glob("*well*/records.jsonl"))
     torn.write_text("garbage\n" * 10_000, "utf-8")
-    ran = sweep_command("report", str(out))
-    assert ran.returncode == 0, ran.stderr
+    succeeding("sweep", "report", str(out))
     page.goto((out / "report.html").as_uri())
     page.locator(".js-plotly-plot").first.wait_for()
     page.get_by_role("heading", name="Finished cells that could not be read").wait_for()
@@ -131,9 +128,7 @@ def test_nothing_that_cells_say_runs_in_a_report_and_what_cannot_be_read_is_said
 
 
 def test_a_folder_without_records_has_no_report(tmp_path: Path) -> None:
-    ran = sweep_command("report", str(tmp_path))
-    assert ran.returncode == 2 and ran.stderr.count("\n") == 1
-    assert "has no records: give the folder of a run or sweep" in ran.stderr
+    assert "has no records: give the folder of a run or sweep" in refusal("sweep", "report", str(tmp_path))
 
 
 @pytest.fixture(scope="module")
@@ -199,8 +194,7 @@ def test_figures_and_tables_are_written_for_a_paper(plain_report: Path, tmp_path
 
 def test_a_batch_has_a_report_on_its_players_and_one_condition_is_said_to_be_one(tmp_path: Path) -> None:
     play = ["batch", "bargaining", "--preset", "asymmetric", "--a", "linear"]
-    both = negolab(*play, "--b", "boulware", "--n", "20", "--swap", "--out", str(tmp_path / "both"))
-    assert both.returncode == 0, both.stderr
+    succeeding(*play, "--b", "boulware", "--n", "20", "--swap", "--out", str(tmp_path / "both"))
     text = words(reported(tmp_path / "both"))
     found = Report(tmp_path / "both").effects
     rows = by_seat(Report(tmp_path / "both").frame, ["payoff"], SEAT_COLUMNS)
@@ -208,8 +202,7 @@ def test_a_batch_has_a_report_on_its_players_and_one_condition_is_said_to_be_one
     payoff = next(effect for effect in found if effect.outcome == "payoff")
     assert payoff.difference.value == pytest.approx(earned[payoff.second] - earned[payoff.first])
     assert "Payoff was $" in text and f"with player {payoff.second} than with {payoff.first}" in text
-    one = negolab(*play, "--b", "linear", "--n", "3", "--out", str(tmp_path / "one"))
-    assert one.returncode == 0, one.stderr
+    succeeding(*play, "--b", "linear", "--n", "3", "--out", str(tmp_path / "one"))
     text = words(reported(tmp_path / "one"))
     assert "This run has one condition, so there is nothing to compare." in text
     assert "payoff of the seller (dollars)" in text, "people read roles"
@@ -250,8 +243,7 @@ def test_a_report_is_read_on_a_phone_by_everybody_in_the_dark_too(
 
 
 def reported(sweep: Path) -> Path:
-    ran = sweep_command("report", str(sweep))
-    assert ran.returncode == 0, ran.stderr
+    succeeding("sweep", "report", str(sweep))
     return sweep / "report.html"
 
 
@@ -275,9 +267,7 @@ def test_charts_that_the_packed_script_lacks_bring_the_whole_of_plotly() -> None
 @pytest.mark.parametrize("file", PLANS, ids=lambda file: file.parent.name)
 def test_a_study_runs_small_and_reports(file: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    ran = sweep_command("run", str(file), "--tiny", "--out", str(out), timeout=600)
-    assert ran.returncode == 0, ran.stderr
-    ran = sweep_command("report", str(out), timeout=600)
-    assert ran.returncode == 0, ran.stderr
+    succeeding("sweep", "run", str(file), "--tiny", "--out", str(out), timeout=600)
+    succeeding("sweep", "report", str(out), timeout=600)
     html = (out / "report.html").read_text("utf-8")
     assert 'class="plot"' in html or file.parent.name == "published", "it shows a figure"

@@ -48,9 +48,9 @@ def brute_force(a: Rows, b: Rows) -> list[tuple[tuple[int, int], tuple[int, ...]
     return [(pair, reached[pair]) for pair in sorted(kept)]
 
 
-def test_both_ways_equal_brute_force_on_2000_random_agendas() -> None:
+def test_both_ways_equal_brute_force_on_random_agendas() -> None:
     rng = random.Random(22)
-    for _ in range(2000):
+    for _ in range(600):
         a, b = random_tables(rng)
         expected = brute_force(a, b)
         for found in (enumerate_agreements(a, b), merge_issues(a, b)):
@@ -59,7 +59,7 @@ def test_both_ways_equal_brute_force_on_2000_random_agendas() -> None:
 
 def test_solutions_equal_their_definitions_and_return_every_tie() -> None:
     rng = random.Random(3)
-    for _ in range(500):
+    for _ in range(200):
         a, b = random_tables(rng)
         points = frontier_of(a, b).points
         alone = rng.choice([(0, 0), rng.choice(points)])

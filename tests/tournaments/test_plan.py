@@ -11,7 +11,7 @@ from negolab.catalog import game_names
 from negolab.runs.batch import Part
 from negolab.tournaments.plan import make_parts, read_plan
 from tests.conftest import ROOT
-from tests.support.command import negolab
+from tests.support.command import negolab, succeeding
 
 PLAN = """
 [players]
@@ -119,7 +119,7 @@ def test_the_plan_on_models_is_played_in_all_five_games_without_a_model_and_with
 
 
 def test_a_new_plan_is_played_as_it_is_and_with_what_it_explains(tmp_path: Path) -> None:
-    assert negolab("new", "tournament", "spring", cwd=tmp_path).returncode == 0
+    succeeding("new", "tournament", "spring", cwd=tmp_path)
     ran = negolab("tournament", "spring.toml", "--n", "2", cwd=tmp_path)
     assert ran.returncode == 0 and "no ranks below 10" in ran.stdout, ran.stderr
     text = (tmp_path / "spring.toml").read_text()

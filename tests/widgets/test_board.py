@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import ipywidgets as w
 import nbformat
 import pytest
 from negolab_widgets import Replay, SweepBoard
@@ -20,7 +19,7 @@ from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.status import CellError
 from tests.support.sweeps import write_plan
-from tests.widgets.test_widgets import below, press
+from tests.support.tables import below, press, words_of
 
 GRID = "repeats = 2\n[grid]\nbeta = [0.2, 5.0]\nhow = ['well', 'raises', 'loops']\n"
 
@@ -51,17 +50,13 @@ def half_done_sweep(tmp_path: Path) -> SweepFolder:
     return folder
 
 
-def state(board: SweepBoard) -> str:
-    return " ".join(str(part.value) for part in below(board) if isinstance(getattr(part, "value", None), str))
-
-
 def chosen(board: SweepBoard, where: str, find: str = "") -> SweepBoard:
     board._state.value, board._find.value = where, find
     return board
 
 
 def test_the_grid_shows_each_cell_by_what_became_of_it(half_done_sweep: SweepFolder) -> None:
-    shown = state(SweepBoard(half_done_sweep.path))
+    shown = words_of(SweepBoard(half_done_sweep.path))
     for words in (
         "6 of 12 cells",
         "2 done",
@@ -80,10 +75,10 @@ def test_what_changes_in_the_folder_is_shown_at_the_next_look(half_done_sweep: S
     waiting = next(cell for cell in board._now.cells if board._now.state(cell) == "waiting")  # type: ignore[union-attr]
     attempt, number = half_done_sweep.new_attempt(waiting.id)
     board.refresh()
-    assert "2 running" in state(board) or board._now.state(waiting) == "running"  # type: ignore[union-attr]
+    assert "2 running" in words_of(board) or board._now.state(waiting) == "running"  # type: ignore[union-attr]
     status.write_status(attempt, waiting.status("died", number, 1.0, 2.0, worker="here"))
     board.refresh()
-    assert "7 of 12 cells" in state(board) and "1 died" in state(board)
+    assert "7 of 12 cells" in words_of(board) and "1 died" in words_of(board)
 
 
 def test_cells_are_found_by_state_and_words(half_done_sweep: SweepFolder) -> None:
@@ -100,17 +95,17 @@ def test_cells_are_found_by_state_and_words(half_done_sweep: SweepFolder) -> Non
 
 def test_a_cell_that_failed_says_why_and_nothing_of_it_is_markup(half_done_sweep: SweepFolder) -> None:
     board = chosen(SweepBoard(half_done_sweep.path), "failed")
-    assert "KeyError, cell 3 of the notebook: &lt;b&gt;no such thing" in state(board)
+    assert "KeyError, cell 3 of the notebook: &lt;b&gt;no such thing" in words_of(board)
     assert board._replay_button.disabled and board._notebook_button.disabled, "this attempt left neither"
 
 
 def test_a_finished_cell_opens_its_notebook_and_its_records(half_done_sweep: SweepFolder) -> None:
     board = chosen(SweepBoard(half_done_sweep.path), "done")
     press(board, "Show its notebook")
-    assert "1 + 1" in state(board)
+    assert "1 + 1" in words_of(board)
     press(board, "Replay its records")
     (replay,) = (part for part in below(board) if isinstance(part, Replay))
-    assert "bargaining" in state(replay)
+    assert "bargaining" in words_of(replay)
 
 
 def test_what_went_wrong_with_a_button_stands_until_it_goes_well(half_done_sweep: SweepFolder) -> None:
@@ -120,10 +115,10 @@ def test_what_went_wrong_with_a_button_stands_until_it_goes_well(half_done_sweep
     file.write_text("torn", "utf-8")
     press(board, "Show its notebook")
     board._looking(board.refresh)
-    assert "cannot be shown" in state(board)
+    assert "cannot be shown" in words_of(board)
     file.write_text(kept, "utf-8")
     press(board, "Show its notebook")
-    assert "cannot be shown" not in state(board) and "1 + 1" in state(board)
+    assert "cannot be shown" not in words_of(board) and "1 + 1" in words_of(board)
 
 
 def test_a_fault_of_ours_is_logged_and_told_without_its_words(caplog: pytest.LogCaptureFixture) -> None:
@@ -134,9 +129,9 @@ def test_a_fault_of_ours_is_logged_and_told_without_its_words(caplog: pytest.Log
 
 
 def test_a_folder_without_a_sweep_is_said(tmp_path: Path) -> None:
-    assert "not a sweep folder" in state(SweepBoard(tmp_path))
+    assert "not a sweep folder" in words_of(SweepBoard(tmp_path))
     manifest.write(tmp_path, {"notebook": "x", "plan": {"repeats": "x"}, "players": {}})
-    assert "has no sweep plan" in state(SweepBoard(tmp_path))
+    assert "has no sweep plan" in words_of(SweepBoard(tmp_path))
 
 
 def test_nothing_in_an_executed_notebook_is_run(tmp_path: Path) -> None:
@@ -167,15 +162,6 @@ def test_a_picture_is_shown_as_a_picture(tmp_path: Path) -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), file)
     shown = str(executed.render_notebook(file))
     assert 'src="data:image/png;base64,iVBOR' in shown and "alt=" in shown
-
-
-def test_pages_without_a_board_do_not_load_it() -> None:
-    import subprocess
-    import sys
-
-    code = "import sys, negolab_widgets; print('negolab_widgets.results.board' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "False\n"
-    assert issubclass(SweepBoard, w.VBox)
 
 
 def test_a_field_of_the_grid_chooses_its_cell_whatever_the_list_shows(half_done_sweep: SweepFolder) -> None:

@@ -53,17 +53,23 @@ def test_names_of_players_are_text() -> None:
     assert "<script>alert" not in (shown(match.record()) or "")
 
 
-def test_the_engine_imports_no_screen() -> None:
-    code = (
-        "import sys, negolab, negolab.runs.driver, negolab.formats.transcript\n"
-        "screens = ('IPython', 'ipywidgets', 'plotly', 'negolab_widgets')\n"
-        "print([name for name in sys.modules if name.split('.')[0] in screens])"
-    )
+HEAVY = ("pandas", "plotly", "sqlalchemy", "numpy", "scipy", "openai", "pyarrow", "negolab.studies.database")
+
+
+@pytest.mark.parametrize(
+    ("imported", "left_out"),
+    [
+        (
+            "negolab, negolab.runs.driver, negolab.formats.transcript",
+            ("IPython", "ipywidgets", "plotly", "negolab_widgets"),
+        ),
+        ("negolab_widgets", ("plotly", "negolab_widgets.results.board")),
+        ("negolab_widgets.charts", ("plotly",)),
+        ("negolab_widgets.study", HEAVY),
+    ],
+    ids=["the engine", "the widgets", "charts without a figure", "a participant's page"],
+)
+def test_what_is_imported_loads_nothing_that_it_does_not_need(imported: str, left_out: tuple[str, ...]) -> None:
+    code = f"import sys, {imported}; print([name for name in {left_out} if name in sys.modules])"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "[]"
-
-
-def test_the_widgets_can_be_imported_without_a_notebook() -> None:
-    code = "import sys, negolab_widgets; print('plotly' in sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "False"

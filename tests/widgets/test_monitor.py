@@ -31,7 +31,6 @@ from negolab.studies.model_seats import Pause
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.payment import Currency
 from negolab.studies.status import ERROR, Person, TreatmentCount
-from tests.studies.test_tables_at_host import code
 from tests.support.host_process import (
     HostProcess,
     descendants,
@@ -42,21 +41,18 @@ from tests.support.host_process import (
     solo_treatment,
     study_toml,
 )
-from tests.widgets.test_study_page import seated
-
-EVIL = "<img src=x onerror=alert(1)>"
+from tests.widgets.test_study_page import EVIL, code, seated, started
 
 
 @pytest.fixture
 def hosted(tmp_path: Path) -> Iterator[HostProcess]:
-    with ExitStack() as stack:
-        yield stack.enter_context(running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))))
+    with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as running:
+        yield running
 
 
-def started(hosted: HostProcess) -> StudyPage:
-    page, _, _ = hosted.join()
-    press_button(page, "Start")
-    return page
+def leave(page: StudyPage) -> None:
+    press_button(page, "Leave the study")
+    press_button(page, "Yes, leave the study")
 
 
 def field(monitor: Monitor, label: str) -> Any:
@@ -89,19 +85,20 @@ def test_without_a_study_it_says_what_starts_one(has_host: bool, tmp_path: Path,
 
 def test_it_counts_people_treatments_and_matches(hosted: HostProcess) -> None:
     hosted.invite()
-    leaves = started(hosted)
-    press_button(leaves, "Leave the study")
-    press_button(leaves, "Yes, leave the study")
-    page = started(hosted)
+    leave(started(hosted)[0])
+    page, _ = started(hosted)
     hosted.join()
     follow_until(lambda: True, page)
     shown = page_text(Monitor(hosted.desk))
-    assert "Monitor: A small study" in shown
-    assert "n = 4 invited, 3 have opened the link" in shown
     row = '<th scope="row">alone</th>' + "".join(f"<td>{cell}</td>" for cell in (1, 1, 0, 1, "1.00"))
-    assert row in shown
-    assert "1 running now, practice included. n = 1 ended, excluding practice." in shown
-    assert "<td>1</td><td>100%</td>" in shown
+    for words in (
+        "Monitor: A small study",
+        "n = 4 invited, 3 have opened the link",
+        row,
+        "1 running now, practice included. n = 1 ended, excluding practice.",
+        "<td>1</td><td>100%</td>",
+    ):
+        assert words in shown
 
 
 def test_errors_are_told_in_full_and_as_text(hosted: HostProcess) -> None:
@@ -109,8 +106,7 @@ def test_errors_are_told_in_full_and_as_text(hosted: HostProcess) -> None:
     with hosted.database() as database:
         database.note(ERROR, "host", study="small", participant=who.id, detail=f"the page failed {EVIL}")
     shown = page_text(Monitor(hosted.desk))
-    assert "the page failed &lt;img" in shown
-    assert "<img" not in shown
+    assert "the page failed &lt;img" in shown and "<img" not in shown
 
 
 def test_a_host_that_is_away_is_said_and_what_was_shown_stays(hosted: HostProcess) -> None:
@@ -158,10 +154,11 @@ def test_who_needs_a_look_stands_first() -> None:
     assert [p.number for p in sort_people(seen)] == [9, 7, 6, 8, 4, 2, 5, 3, 10, 1]
 
 
-def test_who_has_opened_the_link_is_called_reading_and_one_is_no_plural() -> None:
+def test_who_has_opened_the_link_is_called_reading_and_what_people_write_is_text() -> None:
     shown = render_monitor(watched(person(1, "invited"), present=(1,)))
-    assert "n = 1 invited, 1 has opened the link, 1 page open." in shown
+    assert "n = 1 invited, 1 has opened the link, 1 page open." in shown, "one is no plural"
     assert "<td>reading</td>" in shown
+    assert "<img" not in render_monitor(watched(person(1, EVIL, match=EVIL), present=(1,)))
 
 
 def test_a_match_that_waits_for_a_language_model_is_told() -> None:
@@ -206,10 +203,6 @@ def test_the_numbers_for_prometheus_can_be_read_and_name_nobody() -> None:
     assert samples["negolab_database_up",] == 1
 
 
-def test_what_people_write_is_text_on_the_monitor() -> None:
-    assert "<img" not in render_monitor(watched(person(1, EVIL, match=EVIL), present=(1,)))
-
-
 @pytest.mark.parametrize(
     ("seconds", "said"),
     [(0.4, "0 s"), (59.9, "59 s"), (61, "1 min 01 s"), (3600, "1 h 00 min"), (90000, "1 d 1 h"), (-3, "0 s")],
@@ -222,7 +215,7 @@ def test_a_duration_has_its_units(seconds: float, said: str) -> None:
 
 
 def test_the_study_is_ended_for_somebody_in_two_steps(hosted: HostProcess) -> None:
-    page = started(hosted)
+    page, _ = started(hosted)
     monitor = Monitor(hosted.desk)
     end(monitor, 1, f"left the room {EVIL}")
     assert not hosted.matches()[0].ended
@@ -260,7 +253,7 @@ def test_it_ends_nothing_without_a_participant_a_reason_and_a_second_press(hoste
 
 def test_a_look_loses_nothing_of_what_is_being_typed(hosted: HostProcess) -> None:
     started(hosted)
-    page = started(hosted)
+    page, _ = started(hosted)
     monitor = Monitor(hosted.desk)
     end(monitor, 2, "half a reas")
     seated(page)._submit("Pass.")
@@ -273,7 +266,7 @@ def test_a_look_loses_nothing_of_what_is_being_typed(hosted: HostProcess) -> Non
 
 
 def test_a_running_match_is_watched_as_it_goes_and_nothing_can_be_done_in_it(hosted: HostProcess) -> None:
-    page = started(hosted)
+    page, _ = started(hosted)
     monitor = Monitor(hosted.desk)
     assert monitor._watching.layout.display == "none"
     (match,) = hosted.matches()
@@ -309,19 +302,18 @@ def test_who_has_not_opened_a_link_is_named_and_can_be_ended_after_a_question(ho
     assert "Ended for participant 1." in page_text(monitor)
 
 
-@pytest.mark.parametrize("token", ["end", "end x", "end -1", "watch nothing", "watch", "look 1", "end 999999999999"])
-def test_what_a_page_makes_up_does_nothing(hosted: HostProcess, token: str) -> None:
+def test_what_a_page_makes_up_does_nothing(hosted: HostProcess) -> None:
     monitor = Monitor(hosted.desk)
-    monitor._picks._hear({"picked": token})
-    assert monitor._watching.layout.display == "none" and monitor._ending._form.layout.display == "none"
+    for token in ("end", "end x", "end -1", "watch nothing", "watch", "look 1", "end 999999999999"):
+        monitor._picks._hear({"picked": token})
+        assert monitor._watching.layout.display == monitor._ending._form.layout.display == "none", token
 
 
 def test_who_has_ended_meanwhile_is_said(hosted: HostProcess) -> None:
-    page = started(hosted)
+    page, _ = started(hosted)
     monitor = Monitor(hosted.desk)
     end(monitor, 1, "why")
-    press_button(page, "Leave the study")
-    press_button(page, "Yes, leave the study")
+    leave(page)
     press_button(monitor, "Yes, end it")
     assert "Participant 1 has already ended (withdrawn)." in page_text(monitor)
 

@@ -12,7 +12,7 @@ from negolab.llm.endpoint.call import Call
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.runs.progress import Progress
 from tests.runs.test_run import Fake, run
-from tests.widgets.test_widgets import press, state
+from tests.support.tables import press, state
 
 
 def progress(**more: object) -> Progress:

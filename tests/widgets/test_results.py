@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -42,14 +40,14 @@ from negolab.record import final_state
 from negolab.sweeps import status
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
 from negolab.sweeps.plan import SweepCell
+from tests.support.command import negolab
 from tests.support.sweeps import finish_cells, finished_sweep
-from tests.widgets.test_charts import HOSTILE as WORDS
+from tests.support.tables import below, press, words_of
+from tests.widgets.test_charts import FRAMED as HOSTILE
 from tests.widgets.test_charts import strings
-from tests.widgets.test_widgets import below, press
 
 SCORE = Quantity("score", "score", "measure", "points")
-HOSTILE = WORDS.replace("\ud800", "")
-"""A record holds no lone surrogate."""
+AGREED = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
 VIEWS = (LINES, HEAT, BOXES, VIOLINS)
 
 
@@ -142,18 +140,16 @@ def test_means_without_moves_of_rules_stand_beside_those_of_all_matches() -> Non
 
 
 def test_yes_or_no_is_a_share_in_percent_with_its_interval() -> None:
-    agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=pd.array([True, True, False, None], dtype="boolean"))
-    (row,) = summed(frame, outcome=agreed).to_dict("records")
+    (row,) = summed(frame, outcome=AGREED).to_dict("records")
     expected = stats.estimate_share([True, True, False])
     assert row["n"] == 3 and row["mean"] == pytest.approx(100 * 2 / 3)
     assert (row["low"], row["high"]) == pytest.approx((100 * expected.low, 100 * expected.high))
 
 
 def test_a_share_over_draws_that_were_played_twice_stays_between_nothing_and_all() -> None:
-    agreed = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     frame = played(agreed=[True, True, True, False] * 6, draw=[f"d{at // 2}" for at in range(24)])
-    (row,) = summed(frame, outcome=agreed).to_dict("records")
+    (row,) = summed(frame, outcome=AGREED).to_dict("records")
     assert row["mean"] == 75 and 0 < row["low"] < 75 < row["high"] < 100 and row["draws"] == 12
 
 
@@ -369,12 +365,11 @@ def test_a_legend_of_many_names_has_more_lines_on_a_narrow_page() -> None:
 def test_what_cannot_be_drawn_is_said() -> None:
     frame = played(score=[1.0, None], agreed=[True, False])
     chosen = choice(LINES, frame)
-    yes = Quantity("agreed", "agreed", "result", "%", 0.01, yes_no=True)
     said = {
         "have no values": drawing.draw_choice(frame, frame, None, 500),
         "exclude all 2": drawing.draw_choice(frame, frame.head(0), chosen, 500),
         "None of these 1 matches has a value": drawing.draw_choice(frame, frame.tail(1), chosen, 500),
-        "has no distribution": drawn(BOXES, frame, outcome=yes),
+        "has no distribution": drawn(BOXES, frame, outcome=AGREED),
     }
     for words, found in said.items():
         assert found.figure is None and words in found.said
@@ -445,10 +440,6 @@ def test_cells_that_cannot_be_read_are_named_and_those_without_records_counted(t
 # The widget.
 
 
-def text(widget: w.Widget) -> str:
-    return " ".join(str(part.value) for part in below(widget) if isinstance(getattr(part, "value", None), str))
-
-
 def sent(results: SweepResults, monkeypatch: pytest.MonkeyPatch) -> list[tuple[dict[str, Any], list[bytes]]]:
     found: list[tuple[dict[str, Any], list[bytes]]] = []
     monkeypatch.setattr(results._download, "send", lambda content, buffers=(): found.append((content, list(buffers))))
@@ -458,17 +449,17 @@ def sent(results: SweepResults, monkeypatch: pytest.MonkeyPatch) -> list[tuple[d
 def test_new_cells_come_in_and_no_choice_is_lost(tmp_path: Path) -> None:
     run = finished_sweep(tmp_path, count=12)
     results = SweepResults(run.path)
-    assert "36 matches of 12 of 24 cells are read" in text(results)
+    assert "36 matches of 12 of 24 cells are read" in words_of(results)
     choices = results._choices
     choices.outcome.value, choices.view.value, choices.facet.value = "payoff_b", HEAT, "how"
     press(results, "Choose matches")
     (box,) = [part for part in below(results) if isinstance(part, w.Checkbox) and part.description == "0.2"]
     box.value = False
-    assert "Without beta 0.2." in text(results) and choices.colour.description == "Y axis"
-    assert "24 matches." in text(results)
+    assert "Without beta 0.2." in words_of(results) and choices.colour.description == "Y axis"
+    assert "24 matches." in words_of(results)
     finish_cells(run, list(read_folder_plan(run.path).cells())[12:])
     results.refresh()
-    assert "72 matches of 24 of 24 cells are read" in text(results) and "48 matches." in text(results)
+    assert "72 matches of 24 of 24 cells are read" in words_of(results) and "48 matches." in words_of(results)
     assert (choices.outcome.value, choices.view.value, choices.facet.value) == ("payoff_b", HEAT, "how")
     assert "repeat" in dict(choices.facet.options).values(), "there is a second repeat now"
     (box,) = [part for part in below(results) if isinstance(part, w.Checkbox) and part.description == "0.2"]
@@ -490,10 +481,10 @@ def test_a_mark_leads_to_its_matches_a_match_to_the_step_that_decided_it_and_all
     figure = results._drawn.figure
     assert figure is not None
     results._picks._hear({"picked": figure.data[0].customdata[1][2]})
-    assert "Matches of beta 5, rounds 8" in text(results) and "12 matches." in text(results)
+    assert "Matches of beta 5, rounds 8" in words_of(results) and "12 matches." in words_of(results)
     results._choices.outcome.value = "payoff_a"
     points = results._drawn.figure.data[0]  # type: ignore[union-attr]
-    assert "payoff of A (dollars)" in text(results) and len(points.customdata) == 12, "another outcome of the same"
+    assert "payoff of A (dollars)" in words_of(results) and len(points.customdata) == 12, "another outcome of the same"
     assert list(points.y) == sorted(points.y)
     results._picks._hear({"picked": points.customdata[0]})
     (replay,) = [part for part in below(results) if isinstance(part, Replay)]
@@ -504,17 +495,6 @@ def test_a_mark_leads_to_its_matches_a_match_to_the_step_that_decided_it_and_all
     assert reply.reply.text == f"{record.game.details(final_state(record))['price'] / 100:.2f}"
     press(results, "All cells")
     assert results._drawn.figure.data[0].type == "heatmap" and Replay not in map(type, below(results))  # type: ignore[union-attr]
-
-
-def test_the_matches_of_a_seats_mark_are_of_that_seat(run: SweepFolder) -> None:
-    results = SweepResults(run.path)
-    results._choices.every.value = True
-    results._choices.outcome.value = "payoff of either seat"
-    results._choices.x.value, results._choices.colour.value = "(seat)", "(player)"
-    at = [group.words for group in results._drawn.groups].index("seat B, player boulware")
-    results._picks._hear({"picked": f"group {at}"})
-    assert set(results._drawn.numbers["(seat)"]) == {"B"}  # type: ignore[index]
-    assert set(results._drawn.numbers["player_b"]) == {"boulware"}  # type: ignore[index]
 
 
 def test_the_page_opens_on_the_outcome_that_varies_most_and_offers_eight(run: SweepFolder) -> None:
@@ -545,8 +525,8 @@ def test_a_field_of_the_board_shows_its_matches_in_the_results(run: SweepFolder)
     board, results = open_results_page(run.path).children
     cell = next(cell for cell in read_folder_plan(run.path).cells() if cell.params["beta"] == 1.0)
     board._pick(cell.id)
-    assert board._list.value == cell.id and "Matches of beta 1, rounds 4, how linear" in text(results)
-    assert "6 matches." in text(results), "of both repeats"
+    assert board._list.value == cell.id and "Matches of beta 1, rounds 4, how linear" in words_of(results)
+    assert "6 matches." in words_of(results), "of both repeats"
     board._pick("no such cell")
 
 
@@ -555,34 +535,36 @@ def test_a_cell_whose_parameter_is_a_list_is_found_by_it(tmp_path: Path) -> None
     run = finished_sweep(tmp_path, grid)
     results = SweepResults(run.path)
     results.show_cell({"beta": 0.2, "set": [3, 4]})
-    assert "Matches of beta 0.2, set [3, 4]" in text(results) and "3 matches." in text(results)
+    assert "Matches of beta 0.2, set [3, 4]" in words_of(results) and "3 matches." in words_of(results)
 
 
-@pytest.mark.parametrize("token", ["", "group", "group x", "group -1", "group 99", "match 10000000", "cell 1", "<b>"])
-def test_a_token_that_a_page_made_up_opens_nothing(run: SweepFolder, token: str) -> None:
+def test_a_token_that_a_page_made_up_opens_nothing(run: SweepFolder) -> None:
     results = SweepResults(run.path)
     before = results._drawn
-    results._picks._hear({"picked": token})
-    results._picks._hear([token])
-    assert results._drawn is before and results._group is None
+    for token in ("", "group", "group x", "group -1", "group 99", "match 10000000", "cell 1", "<b>"):
+        for sent in ({"picked": token}, [token]):
+            results._picks._hear(sent)
+            assert results._drawn is before and results._group is None, sent
 
 
 def test_seat_and_player_can_be_chosen_of_outcomes_that_either_seat_has(run: SweepFolder) -> None:
-    choices = SweepResults(run.path)._choices
+    results = SweepResults(run.path)
+    choices = results._choices
     assert "(player)" not in dict(choices.x.options).values()
     choices.every.value = True
     choices.outcome.value = "payoff of either seat"
-    choices.x.value, choices.colour.value = "(player)", "(seat)"
-    assert choices.chosen().by[0].title == "player"  # type: ignore[union-attr]
+    choices.x.value, choices.colour.value = "(seat)", "(player)"
+    assert [one.title for one in choices.chosen().by] == ["seat", "player"]  # type: ignore[union-attr]
+    at = [group.words for group in results._drawn.groups].index("seat B, player boulware")
+    results._picks._hear({"picked": f"group {at}"})
+    shown = results._drawn.numbers
+    assert shown is not None and set(shown["(seat)"]) == {"B"} and set(shown["player_b"]) == {"boulware"}
+    press(results, "All cells")
     choices.outcome.value = "efficiency"
     assert choices.x.value == ""
-
-
-def test_a_factor_stands_on_one_side_only(run: SweepFolder) -> None:
-    choices = SweepResults(run.path)._choices
     choices.x.value = choices.colour.value = choices.facet.value = "how"
     chosen = choices.chosen()
-    assert chosen is not None and [one.column for one in chosen.by] == ["how"]
+    assert chosen is not None and [one.column for one in chosen.by] == ["how"], "a factor stands on one side only"
     assert chosen.colour is None and chosen.facet is None
 
 
@@ -622,38 +604,33 @@ def test_how_a_download_went_is_said_and_strange_words_of_a_browser_change_nothi
 
 def test_a_sweep_without_finished_cells_says_so(tmp_path: Path) -> None:
     results = SweepResults(finished_sweep(tmp_path, count=0).path)
-    assert "No cell is finished yet" in text(results) and results._body.layout.display == "none"
+    assert "No cell is finished yet" in words_of(results) and results._body.layout.display == "none"
 
 
 def test_a_folder_that_holds_no_sweep_is_said(tmp_path: Path) -> None:
-    assert "not a sweep folder" in text(SweepResults(tmp_path))
+    assert "not a sweep folder" in words_of(SweepResults(tmp_path))
 
 
 def test_matches_with_neither_deal_nor_player_names_are_drawn(tmp_path: Path) -> None:
     run = finished_sweep(tmp_path, "repeats = 1\n[fixed]\nbeta = 1.0\n", count=1)
     results = SweepResults(run.path)
-    assert results._choices.x.value == "" and "3 matches." in text(results)
+    assert results._choices.x.value == "" and "3 matches." in words_of(results)
 
 
 def test_the_page_shows_board_and_results_or_says_how_to_come_to_a_sweep(
     run: SweepFolder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(SWEEP, raising=False)
-    assert "negolab sweep run" in text(open_results_page())
+    assert "negolab sweep run" in words_of(open_results_page())
     monkeypatch.setenv(SWEEP, str(run.path))
     assert [type(part).__name__ for part in open_results_page().children] == ["SweepBoard", "SweepResults"]
-    assert "Results: out" in text(open_results_page(""))
+    assert "Results: out" in words_of(open_results_page(""))
 
 
 def test_the_command_refuses_a_folder_without_a_sweep_in_one_line(tmp_path: Path) -> None:
-    ran = subprocess.run(
-        [sys.executable, "-m", "negolab", "sweep", "show", str(tmp_path)], capture_output=True, text=True, timeout=120
-    )
+    ran = negolab("sweep", "show", str(tmp_path))
     assert ran.returncode == 2 and ran.stdout == "" and len(ran.stderr.splitlines()) == 1
-    assert (
-        "was not written by negolab sweep run or negolab tournament: give a sweep's or tournament's folder"
-        in ran.stderr
-    )
+    assert "not written by negolab sweep run or negolab tournament: give a sweep's or tournament's folder" in ran.stderr
 
 
 def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:

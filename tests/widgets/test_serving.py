@@ -26,7 +26,8 @@ from negolab.studies.database import Database
 from tests.cli.test_cli import BASE
 from tests.conftest import Served, free_port, launch_environment, launching, missing, needs, serving
 from tests.engine.test_user_code import ULTIMATUM
-from tests.support.gate_server import KERNEL_ID, Gate, is_listening, running_gate, wait_until, write_page
+from tests.support.gate_server import KERNEL_ID, is_listening, wait_until, write_page
+from tests.support.processes import command_line, descendants
 
 OTHER_HOST = "tests.support.fake_host"
 POSIX = pytest.mark.skipif(os.name != "posix", reason="processes are looked at in /proc")
@@ -56,26 +57,12 @@ def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Any]:
 
 def family(pid: int) -> dict[int, str]:
     """The command lines of a launcher's descendants by process id."""
-    listed = subprocess.run(["ps", "-ww", "-eo", "pid,ppid,args"], capture_output=True, text=True, check=True).stdout
-    rows = [line.split(None, 2) for line in listed.splitlines()[1:]]
-    found, before = {pid: ""}, -1
-    while len(found) != before:
-        before = len(found)
-        found |= {int(row[0]): row[2] for row in rows if int(row[1]) in found}
-    del found[pid]
-    return found
+    return {each: command_line(each) for each in descendants(pid)}
 
 
 def child(pid: int, words: str) -> int:
     """The launcher's descendant whose command line contains `words`."""
     return next((number for number, command in family(pid).items() if words in command), 0)
-
-
-def is_there(pid: int) -> bool:
-    try:
-        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return False
 
 
 STUDY = {"study": Path("STUDY")}
@@ -91,8 +78,6 @@ STUDY = {"study": Path("STUDY")}
         ({"desk_port": 8899}, "--desk-port is for a study"),
         ({"study": Path("nowhere.toml")}, "there is no study nowhere.toml"),
         ({**STUDY, "host": "0.0.0.0"}, "--public-url"),
-        ({**STUDY, "public_url": "http://lab.example/"}, "not encrypted"),
-        ({**STUDY, "public_url": "https://lab.example/"}, "--behind-proxy"),
         ({**STUDY, "port": 8899, "desk_port": 8899}, "choose two"),
         ({**STUDY, "kernel_user": "no-such-user"}, "no-such-user"),
     ],
@@ -269,9 +254,7 @@ def test_nothing_survives_a_killed_launcher(tmp_path: Path) -> None:
         everybody = family(served.pid)
         (folder,) = {found for command in everybody.values() for found in re.findall(r"/\S*/nl-\w+", command)}
         os.kill(served.pid, signal.SIGKILL)
-        assert wait_until(lambda: not any(map(is_there, everybody))), [
-            everybody[pid] for pid in everybody if is_there(pid)
-        ]
+        assert wait_until(lambda: not any(map(command_line, everybody))), [*map(command_line, everybody)]
         assert wait_until(lambda: not Path(folder).exists())
 
 
@@ -285,7 +268,7 @@ def test_a_killed_server_or_host_is_started_again_and_its_kernels_end(tmp_path: 
             kernels = [pid for pid, command in family(old).items() if "ipykernel" in command]
             os.kill(old, signal.SIGKILL)
             assert wait_until(lambda old=old, words=words: child(served.pid, words) not in (0, old), 30), words
-            assert wait_until(lambda kernels=kernels: not any(map(is_there, kernels))), "kernels end with their server"
+            assert wait_until(lambda kernels=kernels: not any(map(command_line, kernels))), "its kernels end"
         port = int(re.search(r"--Gate.port=(\d+)", " ".join(family(served.pid).values()))[1])  # type: ignore[index]
         assert wait_until(lambda: is_listening(port))
 
@@ -301,23 +284,24 @@ def test_a_study_file_that_is_half_edited_does_not_end_the_study(tmp_path: Path)
     options = [str(file), f"--desk-port={free_port()}"]
     with closing(serving([sys.executable, "-m", "negolab"], tmp_path, *options)) as started:
         served = next(started)
-        with httpx2.Client(transport=httpx2.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
-            assert client.get("/health").json() == {"title": "A study", "study": "small"}
+
+        def health() -> Any:
+            """What the host says of its study; {} while it is just starting."""
+            with httpx2.Client(transport=httpx2.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
+                try:
+                    return client.get("/health").json()
+                except httpx2.TransportError:
+                    return {}
+
+        about = {"title": "A study", "study": "small"}
+        assert health() == about
         file.write_text("title = ")
         old = child(served.pid, "studies.server")
         os.kill(old, signal.SIGKILL)
         assert wait_until(
             lambda: child(served.pid, "studies.server") not in (0, old) and Path(seats(served.pid)).exists(), 90
         )
-
-        def title() -> str:
-            with httpx2.Client(transport=httpx2.HTTPTransport(uds=seats(served.pid)), base_url="http://host") as client:
-                try:
-                    return str(client.get("/health").json().get("title", ""))  # "": it is just starting
-                except httpx2.TransportError:
-                    return ""
-
-        assert wait_until(lambda: title() == "A study", 90)
+        assert wait_until(lambda: health() == about, 90)
 
 
 def seats(pid: int) -> str:
@@ -369,155 +353,3 @@ def readable_python(hold: Path) -> list[str]:
     if ran.returncode:
         missing(f"no other user can run {sys.executable}: {ran.stderr}")
     return ["unshare", "-m", "sh", "-c", script, "sh"]
-
-
-# In a browser.
-
-
-@pytest.fixture(scope="module")
-def gate() -> Iterator[Gate]:
-    with running_gate("pool_size=2") as running:
-        yield running
-
-
-def entered(chromium: Any, url: str, name: str) -> tuple[Any, Any]:
-    """Join by a link in a new browser context; return the context and the page."""
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(f"{url}join/good-{name}")
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_role("button", name="Press").wait_for()
-    return context, page
-
-
-def press(page: Any) -> None:
-    """Press the button and check that the kernel answers."""
-    label = page.locator(".widget-label")
-    before = label.inner_text()
-    page.get_by_role("button", name="Press").click()
-    page.wait_for_function("(before) => document.querySelector('.widget-label').innerText !== before", arg=before)
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_a_page_restores_itself_when_its_kernel_is_killed(gate: Gate, chromium: Any) -> None:
-    context, page = entered(chromium, gate.url, "ann")
-    press(page)
-    assert "token" not in page.url and "good-" not in page.url + page.title() + page.content()
-    kernel = page.evaluate("JSON.parse(document.getElementById('jupyter-config-data').textContent).kernelId")
-    (pid,) = [p for p in family(gate.pid) if kernel in family(gate.pid)[p]]
-    with page.expect_navigation():
-        os.kill(pid, signal.SIGKILL)
-    page.get_by_role("button", name="Press").wait_for()
-    press(page)
-    context.close()
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_the_id_that_a_panel_adds_to_the_open_link_passes_the_button(gate: Gate, chromium: Any) -> None:
-    context = chromium.new_context()
-    page = context.new_page()
-    page.goto(f"{gate.url}join/open?ID=abc%26d")
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_role("button", name="Press").wait_for()
-    assert "abc" not in page.url
-    assert {"token": "open", "query": {"ID": "abc&d"}} in [body for name, body in gate.requests() if name == "join"]
-    context.close()
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_a_page_says_that_the_connection_is_lost_and_goes_on_when_it_is_back(chromium: Any) -> None:
-    with running_gate("pool_size=2") as own:
-        context, page = entered(chromium, own.url, "ann")
-        os.kill(own.pid, signal.SIGSTOP)
-        alert = page.get_by_role("alert")
-        try:
-            alert.filter(has_text="Connection lost. Your work is saved").wait_for()
-            pressed = page.locator("#rendered_cells button").first
-            assert pressed.evaluate("button => button.inert"), "what is pressed now would come late"
-            shown = page.locator("#rendered_cells").bounding_box()
-            assert shown["y"] >= page.locator(".nl-lost").bounding_box()["height"], "the warning covers nothing"
-            assert shown["y"] + shown["height"] <= page.viewport_size["height"], "and pushes nothing out of the window"
-        finally:
-            os.kill(own.pid, signal.SIGCONT)
-        page.wait_for_function("() => document.querySelector('.nl-lost').innerText === ''")
-        assert not pressed.evaluate("button => button.inert")
-        page.get_by_role("button", name="Press").wait_for()
-        press(page)
-        os.kill(own.pid, signal.SIGKILL)
-        alert.filter(has_text="Connection lost").wait_for()
-        with page.expect_navigation():
-            own.start()
-        page.get_by_role("button", name="Press").wait_for()
-        press(page)
-        context.close()
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_a_second_tab_covers_the_first(gate: Gate, chromium: Any) -> None:
-    context, page = entered(chromium, gate.url, "bob")
-    other = context.new_page()
-    other.goto(gate.url)
-    other.get_by_role("button", name="Press").wait_for()
-    page.get_by_role("alert").filter(has_text="opened in another tab").wait_for()
-    assert page.locator("#rendered_cells").get_attribute("inert") is not None
-    drawn = """() => { const banner = document.createElement("div"); banner.className = "nl-banner";
-      document.querySelector("#rendered_cells").append(banner); return getComputedStyle(banner).display; }"""
-    assert page.evaluate(drawn) == "none", "the sentence stands there once"
-    press(other)
-    with page.expect_navigation():
-        page.get_by_role("button", name="Continue here instead").click()
-    page.get_by_role("button", name="Press").wait_for()
-    other.get_by_role("alert").filter(has_text="opened in another tab").wait_for()
-    context.close()
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_a_page_that_cannot_be_restored_stops_trying(gate: Gate, chromium: Any) -> None:
-    context, page = entered(chromium, gate.url, "cat")
-    page.route("**/alive/*", lambda route: route.fulfill(json={"state": "gone"}))
-    page.evaluate("sessionStorage.setItem('negolab-reloads', JSON.stringify([1, 2, 3, 4, 5]))")
-    page.get_by_role("button", name="Try again").wait_for()
-    context.close()
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_who_waits_moves_on_by_itself(chromium: Any) -> None:
-    with running_gate("pool_size=1", "max_kernels=1", "keep_place=1") as own:
-        first, page = entered(chromium, own.url, "first")
-        second = chromium.new_context()
-        waiting = second.new_page()
-        waiting.goto(f"{own.url}join/good-second")
-        waiting.get_by_role("button", name="Continue").click()
-        waiting.get_by_text("You are next.").wait_for()
-        waiting.wait_for_timeout(3000)
-        page.goto("about:blank")  # closing a page ends its kernel
-        waiting.get_by_role("button", name="Press").wait_for()
-        press(waiting)
-        first.close()
-        second.close()
-
-
-@pytest.mark.long
-@pytest.mark.browser
-def test_nothing_is_asked_of_anywhere_else(gate: Gate, chromium: Any) -> None:
-    context = chromium.new_context()
-    page = context.new_page()
-    asked: list[str] = []
-    refused: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.on("websocket", lambda connection: asked.append(connection.url.replace("ws:", "http:")))
-    page.on("console", lambda said: refused.append(said.text) if "Content Security" in said.text else None)
-    page.goto(f"{gate.url}join/good-dan")
-    page.get_by_role("button", name="Continue").click()
-    page.get_by_role("button", name="Press").wait_for()
-    press(page)
-    assert any("/channels" in url for url in asked)
-    assert [url for url in asked if not url.startswith((gate.url, "data:", "blob:"))] == []
-    assert refused == []
-    context.close()

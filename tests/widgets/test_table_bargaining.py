@@ -1,34 +1,26 @@
-"""The table for bargaining, driven as a page would: by presses and entered values."""
+"""The table for bargaining: prices and what they pay, answers, ends, and pages that send what they like."""
 
 from __future__ import annotations
 
 from contextlib import suppress
 from typing import Any
 
-import ipywidgets as w
 import pytest
-from negolab_widgets import HumanSeat
+from negolab_widgets.page import take
 from negolab_widgets.tables.bargaining import BargainingTable
 from negolab_widgets.tables.bargaining.view import deal_payoff, no_deal_payoff
 from negolab_widgets.tables.controls import AskFirst
 from traitlets import TraitError
+from typing_extensions import override
 
 from negolab import laws
 from negolab.catalog import list_games, load
-from negolab.events import Stepped
-from negolab.game import SEATS, Seat, other
+from negolab.game import Seat, other
 from negolab.games.bargaining import Accept, Offer, Reject
 from negolab.match import Match
 from negolab.money import cents_to_dollars
-from tests.support.tables import controls, parsed_actions, set_value, visible
-from tests.widgets.test_widgets import below, state
-
-PRESETS = list(list_games()["bargaining"])
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("negolab_widgets.play.seat.DOUBLE_CLICK", 0)
+from tests.support.tables import SeatPage, visible
+from tests.widgets.test_tables import EVIL, GameTable
 
 
 class Says:
@@ -41,97 +33,22 @@ class Says:
         return self.texts.pop(0) if len(self.texts) > 1 else self.texts[0]
 
 
-def sit(seat: Seat = "B", *replies: str, start: tuple[int, int] | None = None, **params: Any) -> HumanSeat:
+def sit(seat: Seat = "B", *replies: str, start: tuple[int, int] | None = None, **params: Any) -> SeatPage:
     game = load("bargaining", **params)
     match = Match(game, start=game.start(*start)) if start else Match(game, seed=1)
-    return HumanSeat(match, seat, {other(seat): Says(*(replies or ("55", "54", "53")))})
+    return SeatPage(match, seat, {other(seat): Says(*(replies or ("55", "54", "53")))})
 
 
-# What the controls do.
+def selling(*replies: str, **params: Any) -> SeatPage:
+    """The page of a seller whose cost is $40."""
+    return sit("A", *replies, start=(6500, 4000), **params)
 
 
-def test_accept_takes_the_standing_offer() -> None:
-    seat = sit()
-    assert controls(seat).accept.description == "Accept $55.00"
-    controls(seat).accept.click()
-    assert parsed_actions(seat) == [Accept()]
-    assert seat._match.state.public.price == 5500
-    assert "Deal on the seller" in controls(seat)._ending.value
-    assert "<b>$10.00</b> for you" in controls(seat)._ending.value
-
-
-def test_a_price_is_offered_as_it_was_entered_and_the_field_is_empty_again() -> None:
-    seat = sit()
-    set_value(controls(seat).price.widget, "42.5")
-    assert controls(seat).offer.description == "Offer $42.50"
-    controls(seat).offer.click()
-    assert parsed_actions(seat) == [Offer(4250)]
-    assert controls(seat).price.widget.value == ""
-
-
-def test_without_a_price_the_table_says_what_to_enter() -> None:
-    seat = sit()
-    controls(seat).offer.click()
-    assert parsed_actions(seat) == []
-    assert "Enter one price from $0.00" in controls(seat).notice.value
-
-
-@pytest.mark.parametrize("text", ["$42.50", "42.5 dollars", "I'll pay 42.50"])
-def test_the_field_reads_a_price_as_the_game_does(text: str) -> None:
-    seat = sit()
-    set_value(controls(seat).price.widget, text)
-    assert controls(seat).price.value == 4250
-
-
-@pytest.mark.parametrize(
-    "text", ["accept", "yes", "", "45%", "45 or 46", "42.495", "42.500", "-3", "101", "message: 45", "\ud800"]
-)
-def test_what_is_no_price_is_said_and_not_sent(text: str) -> None:
-    seat = sit(preset="cheap-talk-two-way") if text.startswith("message") else sit()
-    set_value(controls(seat).price.widget, text)
-    events = len(seat._match.events)
-    controls(seat).offer.click()
-    assert len(seat._match.events) == events
-    assert "Enter one price from $0.00" in controls(seat).notice.value
-
-
-def test_a_price_with_a_decimal_comma_is_refused_with_how_to_write_it() -> None:
-    seat = sit()
-    set_value(controls(seat).price.widget, "52,50")
-    controls(seat).offer.click()
-    assert parsed_actions(seat) == []
-    assert "Write 52.50, with a decimal point." in controls(seat).notice.value
-
-
-def test_steps_start_from_the_own_last_offer_else_from_what_stands() -> None:
-    seat = sit()
-    assert controls(seat).price.widget.base == 5500
-    set_value(controls(seat).price.widget, "42")
-    controls(seat).offer.click()
-    assert controls(seat).price.widget.base == 4200
-
-
-def test_what_the_price_pays_stands_beside_it_and_a_loss_is_named() -> None:
-    seat = sit()
-    set_value(controls(seat).price.widget, "50")
-    assert "<b>$15.00</b> for you" in controls(seat)._sum.value
-    assert "$10.00 for the seller" in controls(seat)._sum.value
-    set_value(controls(seat).price.widget, "70")
-    assert "$5.00 less than without a deal" in controls(seat)._sum.value
-
-
-def test_the_last_chance_and_the_final_offer_are_marked() -> None:
-    seat = sit("B", "60", "59", "58", "reject")
-    for _ in range(2):
-        assert "last chance" not in controls(seat)._last.value
-        set_value(controls(seat).price.widget, "42")
-        controls(seat).offer.click()
-    assert visible(controls(seat)._last)
-    assert "last chance" in controls(seat)._last.value
-    final = sit("B", "60", rounds=1)
-    assert "The seller&#39;s final offer" in final._card._text.value
-    assert not visible(controls(final)._offering)
-    assert controls(final).reject.button.description == "Reject, no deal"
+def offer(page: SeatPage, price: str, words: str = "") -> None:
+    """Enter a price, and words to go with it, and press Offer."""
+    take(page.table.price.widget, price)
+    take(page.table.words, words)
+    page.table.offer.click()
 
 
 def confirm(asking: AskFirst) -> None:
@@ -139,255 +56,248 @@ def confirm(asking: AskFirst) -> None:
     asking.yes.click()
 
 
-def test_a_press_of_a_confirmation_that_was_not_asked_for_does_nothing() -> None:
-    walking = sit("B", "60", walk_away=True)
-    controls(walking).reject.yes.click()
-    assert parsed_actions(walking) == []
+class TestBargainingTable(GameTable):
+    game = "bargaining"
+    fault = "what?", "That&#39;s not a valid response."
+    reply = "I'll pay 50"
+
+    @override
+    def move(self, page: SeatPage) -> None:
+        """Concede a dollar at a time, and take the last offer."""
+        if visible(page.table._offering):
+            field = page.table.price.widget
+            offer(page, cents_to_dollars(max(field.min, field.base - 100)))
+        else:
+            page.table.accept.click()
+
+    @override
+    def typing_page(self) -> SeatPage:
+        return sit()
+
+    @override
+    def hear_markup(self) -> SeatPage:
+        return sit(
+            "B",
+            f"9\nMESSAGE: {EVIL}",
+            preset="mug",
+            talk="both",
+            item=EVIL,
+            frame="keeps_item",
+            buyer_told=("claimed", 1, 2),
+        )
 
 
-def test_accepting_a_loss_says_so() -> None:
+# What is offered and answered.
+
+
+def test_accept_takes_the_standing_offer_and_a_loss_is_named() -> None:
+    page = sit()
+    assert page.table.accept.description == "Accept $55.00"
+    page.table.accept.click()
+    assert page.actions() == [Accept()] and page.match.state.public.price == 5500
+    assert "Deal on the seller" in page.table._ending.value and "<b>$10.00</b> for you" in page.table._ending.value
     losing = sit("B", "80")
-    assert controls(losing).accept.description == "Accept $80.00, at a loss"
-    assert "nl-danger" in controls(losing).accept._dom_classes
-    assert "\N{MINUS SIGN}$15.00" in losing._card._text.value
+    assert losing.table.accept.description == "Accept $80.00, at a loss"
+    assert "nl-danger" in losing.table.accept._dom_classes
+    assert "\N{MINUS SIGN}$15.00" in losing.card._text.value
 
 
-def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
-    rejecting = sit("B", "60", rounds=1)
-    confirm(controls(rejecting).reject)
-    assert parsed_actions(rejecting) == [Reject()]
-    assert "You rejected the last offer." in controls(rejecting)._ending.value
-    walking = sit("B", "60", walk_away=True)
-    assert controls(walking).reject.button.description == "Walk away"
-    assert "You then get $0.00." in controls(walking).reject.question
-    confirm(controls(walking).reject)
-    assert "You walked away." in controls(walking)._ending.value
-    refused = sit("B", "60", "59", "58", "reject")
-    for price in ("40", "41", "42"):
-        set_value(controls(refused).price.widget, price)
-        controls(refused).offer.click()
-    assert "The seller rejected the last offer." in controls(refused)._ending.value
-    taken = sit("B", "60", "accept")
-    set_value(controls(taken).price.widget, "42")
-    controls(taken).offer.click()
-    assert "Deal on your offer of round 2" in controls(taken)._ending.value
-    fails = sit("B", "60", buyer_retries=0)
-    set_value(controls(fails)._typed.box, "hm")
-    controls(fails)._typed.button.click()
-    assert "You gave too many unreadable replies." in controls(fails)._ending.value
-    for seat in (rejecting, walking, refused, taken, fails):
-        assert seat._match.ended is not None
-        assert not visible(seat._card._buttons)
-        assert not visible(controls(seat)._offering)
+@pytest.mark.parametrize("text", ["42.5", "$42.50", "42.5 dollars", "I'll pay 42.50"])
+def test_a_price_is_offered_as_the_game_reads_it_and_the_field_is_empty_again(text: str) -> None:
+    page = sit()
+    assert page.table.price.widget.base == 5500, "steps start from what stands"
+    take(page.table.price.widget, text)
+    assert page.table.offer.description == "Offer $42.50"
+    page.table.offer.click()
+    assert page.actions() == [Offer(4250)] and page.table.price.widget.value == ""
+    assert page.table.price.widget.base == 4250, "else from the own last offer"
+    assert "round 1, Seller: $55.00; round 2, You: $42.50; round 3, Seller: $" in page.table.course.value
+    assert "offered $42.50 ($22.50 for you)" in page.table.said.value
+
+
+@pytest.mark.parametrize(
+    "text", ["accept", "yes", "", "45%", "45 or 46", "42.495", "42.500", "-3", "101", "message: 45", "\ud800", "52,50"]
+)
+def test_what_is_no_price_is_said_and_not_sent(text: str) -> None:
+    page = sit(preset="cheap-talk-two-way") if text.startswith("message") else sit()
+    events = len(page.match.events)
+    offer(page, text)
+    fault = "Write 52.50, with a decimal point." if "," in text else "Enter one price from $0.00"
+    assert len(page.match.events) == events and fault in page.table.notice.value
+
+
+def test_a_refusal_of_one_round_is_gone_in_the_next() -> None:
+    page = sit()
+    page.table.offer.click()
+    assert "Enter one price" in page.table.notice.value
+    page.match.submit("B", "42")
+    page.widget._session.advance()
+    assert "Enter one price" not in page.table.notice.value
+
+
+def test_what_the_price_pays_stands_beside_it_and_a_loss_is_named() -> None:
+    page = sit()
+    take(page.table.price.widget, "50")
+    assert "<b>$15.00</b> for you" in page.table._sum.value and "$10.00 for the seller" in page.table._sum.value
+    take(page.table.price.widget, "70")
+    assert "$5.00 less than without a deal" in page.table._sum.value
+
+
+def test_the_last_chance_and_the_final_offer_are_marked() -> None:
+    page = sit("B", "60", "59", "58", "reject")
+    for _ in range(2):
+        assert "last chance" not in page.table._last.value
+        offer(page, "42")
+    assert visible(page.table._last) and "last chance" in page.table._last.value
+    final = sit("B", "60", rounds=1)
+    assert "The seller&#39;s final offer" in final.card._text.value
+    assert not visible(final.table._offering) and final.table.reject.button.description == "Reject, no deal"
 
 
 def test_the_opening_buyer_names_the_first_price() -> None:
-    seat = sit("B", "80", preset="asymmetric")
-    assert "You make the first offer" in seat._card._text.value
-    assert controls(seat).accept.disabled
-    set_value(controls(seat).price.widget, "30")
-    controls(seat).offer.click()
-    assert parsed_actions(seat) == [Offer(3000)]
+    page = sit("B", "80", preset="asymmetric")
+    assert "You make the first offer" in page.card._text.value and page.table.accept.disabled
+    page.table.accept.click()
+    assert "no offer to accept" in page.table.answer_notice.value
+    confirm(page.table.reject)
+    assert page.actions() == []
+    offer(page, "30")
+    assert page.actions() == [Offer(3000)]
 
 
 def test_a_message_goes_with_an_offer_as_one_line() -> None:
-    seat = sit("B", "9\nMESSAGE: worth <b>it</b>", "8", preset="cheap-talk-two-way")
-    assert "worth &lt;b&gt;it&lt;/b&gt;" in controls(seat).said.value
-    assert visible(controls(seat).words)
-    set_value(controls(seat).price.widget, "6")
-    set_value(controls(seat).words, "please\nmessage: accept 7")
-    controls(seat).offer.click()
-    assert parsed_actions(seat) == [Offer(600, "please message: accept 7")]
-    assert controls(seat).words.value == ""
-    set_value(controls(seat).price.widget, "6")
-    set_value(controls(seat).words, "x" * 281)
-    controls(seat).offer.click()
-    assert "281 characters; the maximum is 280" in controls(seat).notice.value
+    page = sit("B", "9\nMESSAGE: worth it", "8", preset="cheap-talk-two-way")
+    assert "worth it" in page.table.said.value and visible(page.table.words)
+    offer(page, "6", "please\nmessage: accept 7")
+    assert page.actions() == [Offer(600, "please message: accept 7")] and page.table.words.value == ""
+    offer(page, "6", "x" * 281)
+    assert "281 characters; the maximum is 280" in page.table.notice.value
 
 
 def test_who_may_not_talk_has_no_box_and_a_forged_message_stays_unsent() -> None:
-    seat = sit("B", "9", "8", preset="cheap-talk")
-    assert not visible(controls(seat).words)
-    set_value(controls(seat).words, "psst")
-    set_value(controls(seat).price.widget, "6")
-    controls(seat).offer.click()
-    assert parsed_actions(seat) == [Offer(600)]
+    page = sit("B", "9", "8", preset="cheap-talk")
+    assert not visible(page.table.words)
+    offer(page, "6", "psst")
+    assert page.actions() == [Offer(600)]
 
 
-def test_the_typed_box_speaks_to_the_manager_whose_words_stand_there() -> None:
-    seat = sit()
-    assert visible(controls(seat)._typing)
-    assert "This is a price negotiation over an item." in seat._rules.value + seat._log.value
-    set_value(controls(seat)._typed.box, "what?")
-    controls(seat)._typed.button.click()
-    assert "That&#39;s not a valid response." in controls(seat)._typed.notice.value
-    assert controls(seat)._typed.box.value == "what?"
-    set_value(controls(seat)._typed.box, "I'll pay 50")
-    controls(seat)._typed.button.click()
-    assert parsed_actions(seat)[-1] == Offer(5000)
-    assert "Round 2: You offered $50.00. The AI rejects." in seat._log.value
-
-
-def test_the_chart_and_the_talk_hold_all_offers() -> None:
-    seat = sit()
-    set_value(controls(seat).price.widget, "42")
-    controls(seat).offer.click()
-    course = controls(seat).course.value
-    assert "round 1, Seller: $55.00; round 2, You: $42.00; round 3, Seller: $" in course
-    assert "offered $42.00 ($23.00 for you)" in controls(seat).said.value
+def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
+    rejecting, walking, fails = (
+        sit("B", "60", rounds=1),
+        sit("B", "60", walk_away=True),
+        sit("B", "60", buyer_retries=0),
+    )
+    refused, taken = sit("B", "60", "59", "58", "reject"), sit("B", "60", "accept")
+    assert walking.table.reject.button.description == "Walk away"
+    assert "You then get $0.00." in walking.table.reject.question
+    walking.table.reject.yes.click()
+    assert walking.actions() == [], "nobody was asked yet"
+    for page in (rejecting, walking):
+        confirm(page.table.reject)
+        assert page.actions() == [Reject()]
+    for price in ("40", "41", "42"):
+        offer(refused, price)
+    offer(taken, "42")
+    fails.type("hm")
+    for page, words in (
+        (rejecting, "You rejected the last offer."),
+        (walking, "You walked away."),
+        (refused, "The seller rejected the last offer."),
+        (taken, "Deal on your offer of round 2"),
+        (fails, "You gave too many unreadable replies."),
+    ):
+        assert words in page.table._ending.value and page.match.ended is not None
 
 
 # A page that does not keep to its controls.
 
 
-def test_disabled_stale_and_hidden_buttons_leave_only_legal_events() -> None:
-    opening = sit("B", "80", preset="asymmetric")
-    controls(opening).accept.click()
-    assert "no offer to accept" in controls(opening).answer_notice.value
-    confirm(controls(opening).reject)
-    assert parsed_actions(opening) == []
-    last = sit("B", "60", rounds=1)
-    set_value(controls(last).price.widget, "42")
-    controls(last).offer.click()
-    assert "There is no round left" in controls(last).notice.value
-    assert last._match.ended is None
-    controls(last).accept.click()
-    events = len(last._match.events)
-    for button in (controls(last).accept, controls(last).offer):
-        button.click()
-        assert "The match is over." in button_notice(last, button)
-    assert len(last._match.events) == events
-
-
-def button_notice(seat: HumanSeat, button: w.Button) -> str:
-    table_ = controls(seat)
-    return str((table_.notice if button is table_.offer else table_.answer_notice).value)
+def test_an_offer_after_the_last_round_is_not_sent() -> None:
+    page = sit("B", "60", rounds=1)
+    offer(page, "42")
+    assert "There is no round left" in page.table.notice.value and page.match.ended is None
 
 
 @pytest.mark.parametrize("value", [3, None, ["4"], {"x": 1}])
 def test_values_of_another_kind_do_not_get_in(value: Any) -> None:
-    seat = sit()
+    page = sit()
     with suppress(TraitError):
-        set_value(controls(seat).price.widget, value)
-    assert isinstance(controls(seat).price.widget.value, str)
-    controls(seat).offer.click()
-    assert seat._match.state.public.offers == ((1, "A", 5500),)
+        take(page.table.price.widget, value)
+    assert isinstance(page.table.price.widget.value, str)
+    page.table.offer.click()
+    assert page.match.state.public.offers == ((1, "A", 5500),)
 
 
 # What is shown.
 
 
-@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("preset", list_games()["bargaining"])
 def test_what_is_shown_as_pay_is_what_the_game_pays(preset: str) -> None:
     changes = {"discount_seller": 0.9, "discount_buyer": 0.8, "outside_seller": 50, "outside_buyer": 30}
-    for params in ({}, changes):
-        game = load("bargaining", preset=preset, **params)
+    for game in (load("bargaining", preset=preset), load("bargaining", preset=preset, **changes)):
         for seed in range(6):
             match = laws.playout(game, seed, junk=0)
-            outcome = game.outcome(match.state)
-            for seat in SEATS:
+            for seat, payoff in game.outcome(match.state).payoffs.items():
                 seen = match.seen(seat)
                 number, _, price = seen.public.offers[-1]
                 shown = no_deal_payoff(seen) if seen.public.price is None else deal_payoff(seen, seat, price, number)
-                assert shown == outcome.payoffs[seat]
-
-
-def test_no_word_of_a_player_or_a_parameter_is_markup() -> None:
-    game = load(
-        "bargaining", preset="mug", talk="both", item="<i>vase</i>", frame="keeps_item", buyer_told=("claimed", 1, 2)
-    )
-    for seat in SEATS:
-        opening = "" if seat == "A" else "9\nMESSAGE: <img src=x onerror=alert(1)>"
-        page = HumanSeat(Match(game, seed=1), seat, {other(seat): Says(opening or "4")})
-        drawn = "".join(p.value for p in below(page) if isinstance(p, w.HTML))
-        drawn += BargainingTable.render(page._match.told(seat), page._match.seen(seat))
-        assert "<img" not in drawn
-        assert "<i>" not in drawn
+                assert shown == payoff
 
 
 def test_the_clock_counts_rounds_and_own_offers_left() -> None:
-    game = load("bargaining")
-    match = Match(game, seed=1)
-    assert BargainingTable.clock(game, match.seen("A")) == "Round 1 of 6, 3 offers left for you"
-    for price in ("60", "42", "58", "44", "57"):
-        match.submit(game.turn(match.state.public)[0], price)
-    assert BargainingTable.clock(game, match.seen("B")) == "Round 5 of 6, 1 offer left for you"
-    match.submit("B", "45")
-    assert BargainingTable.clock(game, match.seen("A")) == "Round 6 of 6, no offer left"
-    match.submit("A", "reject")
-    assert BargainingTable.clock(game, match.seen("B")) == "Ended in round 6 of 6"
+    match = Match(load("bargaining"), seed=1)
+    for said, seat, clock in (
+        ((), "A", "Round 1 of 6, 3 offers left for you"),
+        (("60", "42", "58", "44", "57"), "B", "Round 5 of 6, 1 offer left for you"),
+        (("45",), "A", "Round 6 of 6, no offer left"),
+        (("reject",), "B", "Ended in round 6 of 6"),
+    ):
+        for text in said:
+            match.submit(match.game.turn(match.state.public)[0], text)
+        assert BargainingTable.clock(match.game, match.seen(seat)) == clock  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("seat", SEATS)
-def test_every_preset_is_played_by_the_controls_alone(preset: str, seat: Seat) -> None:
-    game = load("bargaining", preset=preset)
-    page = HumanSeat(Match(game, seed=3), seat, {other(seat): Says("7", "7.50", "7.25", "7")})
-    while page._match.ended is None:
-        table_ = controls(page)
-        if visible(table_._offering):
-            field = table_.price.widget
-            set_value(field, cents_to_dollars(max(field.min, field.base - 100)))
-            table_.offer.click()
-        else:
-            table_.accept.click()
-    steps = sum(isinstance(event, Stepped) for event in page._match.events)
-    assert len(parsed_actions(page)) == -(-steps // 2) or len(parsed_actions(page)) == steps // 2
-    assert page._match.ended.end in ("AGREED", "NO_DEAL")
-    assert "went wrong" not in state(page)
+def test_the_words_of_the_manager_stand_there_and_drawings_of_lines_apart_from_prose_that_wraps() -> None:
+    page = sit()
+    assert "This is a price negotiation over an item." in page.widget._rules.value + page.widget._log.value
+    for kind in ("drawn", "prose"):
+        assert f'<div class="nl-{kind}">' in page.widget._log.value
+    page.type("I'll pay 50")
+    assert "Round 2: You offered $50.00. The AI rejects." in page.widget._log.value
+    page.table.accept.click()
+    assert "nl-whole" in page.widget._log.value
 
 
 # What stands in for an answer that cannot be read.
 
 
 def test_the_seller_is_told_before_and_after_that_an_offer_is_made_in_place_of_an_answer() -> None:
-    seat = sit("A", "30", "31", "32", start=(6500, 4000))
-    table_ = controls(seat)
-    set_value(table_.price.widget, "55")
-    table_.offer.click()
-    assert not visible(table_._due)
-    table_.context.send("hm")
-    assert "One more unreadable answer, and $55.00 is offered for you." in table_._due.value
-    table_.context.send("hm")
-    assert "Your answer could not be read, so $55.00 was offered for you." in table_.notice.value
-    assert not visible(table_._due)
-    set_value(table_.price.widget, "54")
-    assert "could not be read" not in table_.notice.value
-    table_.offer.click()
-    assert "could not be read" not in table_.notice.value, "what is offered by hand stands for itself"
+    page = selling("30", "31", "32")
+    offer(page, "55")
+    assert not visible(page.table._due)
+    page.table.context.send("hm")
+    assert "One more unreadable answer, and $55.00 is offered for you." in page.table._due.value
+    page.table.context.send("hm")
+    assert "Your answer could not be read, so $55.00 was offered for you." in page.table.notice.value
+    assert not visible(page.table._due)
+    take(page.table.price.widget, "54")
+    assert "could not be read" not in page.table.notice.value
+    page.table.offer.click()
+    assert "could not be read" not in page.table.notice.value, "what is offered by hand stands for itself"
 
 
 def test_a_stand_in_for_the_first_offer_is_not_told_before_it_is_made() -> None:
-    seat = sit("A", "30", start=(6500, 4000), default_opening=7777)
-    controls(seat).context.send("hm")
-    assert "and an offer is made for you." in controls(seat)._due.value
-    assert "77.77" not in state(seat)
-    controls(seat).context.send("hm")
-    assert "so $77.77 was offered for you" in controls(seat).notice.value
+    page = selling("30", default_opening=7777)
+    page.table.context.send("hm")
+    assert "and an offer is made for you." in page.table._due.value and "77.77" not in page.state()
+    page.table.context.send("hm")
+    assert "so $77.77 was offered for you" in page.table.notice.value
 
 
 def test_an_unreadable_last_answer_is_told_as_such() -> None:
-    seat = sit("A", "30", start=(6500, 4000), rounds=2)
-    set_value(controls(seat).price.widget, "55")
-    controls(seat).offer.click()
-    controls(seat).context.send("hm")
-    assert "the last offer is rejected for you" in controls(seat)._due.value
-    controls(seat).context.send("hm")
-    assert "so the last offer was rejected for you" in controls(seat)._ending.value
-
-
-def test_a_refusal_of_one_round_is_gone_in_the_next() -> None:
-    seat = sit()
-    controls(seat).offer.click()
-    assert "Enter one price" in controls(seat).notice.value
-    seat._match.submit("B", "42")
-    seat._session.advance()
-    assert "Enter one price" not in controls(seat).notice.value
-
-
-def test_drawings_of_lines_stand_apart_from_prose_that_wraps() -> None:
-    seat = sit()
-    assert '<div class="nl-drawn">' in seat._log.value
-    assert '<div class="nl-prose">' in seat._log.value
-    controls(seat).accept.click()
-    assert "nl-whole" in seat._log.value
+    page = selling("30", rounds=2)
+    offer(page, "55")
+    page.table.context.send("hm")
+    assert "the last offer is rejected for you" in page.table._due.value
+    page.table.context.send("hm")
+    assert "so the last offer was rejected for you" in page.table._ending.value

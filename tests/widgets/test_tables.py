@@ -1,23 +1,113 @@
-"""Laws for the table of every game: it shows no more than its seat may see, and is found by the game's name."""
+"""Laws for the table of every game: it shows no more than its seat may see, and is played by its controls alone."""
 
 from __future__ import annotations
 
 import random
-import re
-from typing import Any
+from typing import Any, ClassVar
 
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
+from negolab_widgets.page import take
 from negolab_widgets.tables import PlainTable, table
 from negolab_widgets.tables.controls import ControlsContext
 
 from negolab.catalog import game_names, list_games, load
+from negolab.events import Rejected
 from negolab.game import SEATS, Invalid, Seat, other
 from negolab.match import Match
 from negolab.scaffolds.ultimatum import Ultimatum
+from tests.support.tables import SeatPage, below, press, stable_state, visible
 from tests.support.twins import twins
-from tests.widgets.test_widgets import below, press, state
+
+EVIL = "<img onerror>"
+
+
+def press_all(page: SeatPage, text: str) -> str:
+    """Press every button there is, and send `text` from the box for typed replies; return what was said to it."""
+    said = ""
+    for button in [part for part in below(page.widget) if isinstance(part, w.Button)]:
+        take(page.table._typed.box, text)
+        button.click()
+        said += page.drawn()
+    return said
+
+
+class GameTable:
+    """Laws of a game's own table. A game's tests say how it is used: `move` by controls alone, `hear_markup`, a reply
+    with a `fault` and what is said of it, and a good `reply`."""
+
+    game: ClassVar[str]
+    fault: ClassVar[tuple[str, str]]
+    reply: ClassVar[str]
+    offering: ClassVar[str] = "_offering"
+    """Name of what an own offer is made with."""
+
+    def pytest_generate_tests(self, metafunc: pytest.Metafunc) -> None:
+        if "preset" in metafunc.fixturenames:
+            metafunc.parametrize("preset", list_games()[self.game])
+
+    def new_match(self, **params: Any) -> Match:
+        return Match(load(self.game, **params), seed=3)
+
+    def move(self, page: SeatPage) -> None:
+        """Make a move that leads to an end."""
+        raise NotImplementedError
+
+    def hear_markup(self) -> SeatPage:
+        """A page on which `EVIL` is the name of all that has one, and the other player says it."""
+        raise NotImplementedError
+
+    def typing_page(self) -> SeatPage:
+        return SeatPage(self.new_match())
+
+    def test_every_preset_is_played_by_controls_alone(self, preset: str) -> None:
+        self.play(self.new_match(preset=preset))
+
+    def play(self, match: Match) -> list[SeatPage]:
+        """Play a match to its end by the controls of both seats, and return their pages."""
+        pages = [SeatPage(match, seat) for seat in SEATS]
+        for _ in range(60):
+            for page in pages:
+                page.widget._session.advance()
+                if match.asks(page.seat):
+                    self.move(page)
+            if match.ended is not None:
+                break
+        assert match.ended is not None and match.ended.end in ("AGREED", "NO_DEAL")
+        assert not [event for event in match.events if isinstance(event, Rejected)]
+        for page in pages:
+            page.widget._session.advance()
+            controls = page.card._buttons, getattr(page.table, self.offering), page.table._typing
+            assert not any(map(visible, controls)) and "went wrong" not in page.state()
+        return pages
+
+    def test_presses_after_the_end_do_nothing_and_say_so(self) -> None:
+        for page in self.play(self.new_match()):
+            events = len(page.match.events)
+            assert "The match is over." in press_all(page, self.reply) and "went wrong" not in page.state()
+            assert len(page.match.events) == events
+
+    def test_a_press_out_of_turn_does_nothing_and_says_why(self) -> None:
+        match = Match(load(self.game), seed=1)
+        page = SeatPage(match, next(seat for seat in SEATS if not match.asks(seat)))
+        assert "It is not your turn." in press_all(page, self.reply)
+        assert len(match.events) == 1
+
+    def test_markup_in_names_and_words_is_text(self) -> None:
+        page = self.hear_markup()
+        for drawn in (page.drawn(), page.widget._table.render(*page.told)):
+            assert EVIL not in drawn and "&lt;img onerror&gt;" in drawn
+
+    def test_a_typed_reply_stays_to_be_mended_until_it_is_accepted(self) -> None:
+        page = self.typing_page()
+        text, reason = self.fault
+        typed = page.type(text)
+        assert reason in typed.notice.value and typed.box.value == text and self.reply not in page.replies()
+        page.type(self.reply)
+        assert self.reply in page.replies()
+        assert typed.box.value == "" and reason not in typed.notice.value
+
 
 SHORT = ("casino", "seed", "range", "classic")
 """A preset of each game in which a seat does not know all of the other's; `-m long` tests all presets."""
@@ -38,7 +128,7 @@ def everything(seated: HumanSeat) -> str:
         controls.update(seen, asked=False)
         parts = [controls.past, controls.composer]
     views = [looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen)]
-    return re.sub(r"IPY_MODEL_[0-9a-f]+", "IPY_MODEL", "".join(map(str, [*views, *map(state, parts)])))
+    return "".join(map(str, [*views, *map(stable_state, parts)]))
 
 
 def same_words(one: Match, two: Match, rng: random.Random) -> bool:
@@ -94,49 +184,6 @@ def test_a_table_is_the_same_whatever_the_other_knows(name: str, preset: str, se
 def test_a_table_is_the_same_in_games_that_differ_only_in_what_the_other_is_told(name: str, preset: str) -> None:
     for game, twin, seat in twins(load(name, preset=preset), 4)[:3]:
         blind_matches(Match(game, seed=1), Match(twin, seed=1), seat, random.Random(1))
-
-
-def press_all(seated: Any, text: str) -> str:
-    """Press every button there is, and send `text` from the box for typed replies; return what was said to it."""
-    said = ""
-    for button in [part for part in below(seated) if isinstance(part, w.Button)]:
-        seated._controls._typed.box.set_state({"value": text})
-        button.click()
-        said += "".join(part.value for part in below(seated) if isinstance(part, w.HTML))
-    return said
-
-
-@pytest.mark.parametrize("game", game_names())
-def test_a_press_out_of_turn_does_nothing_and_says_why(game: str) -> None:
-    match = Match(load(game), seed=1)
-    seat = next(seat for seat in SEATS if not match.asks(seat))
-    asked = other(seat)
-    text = match.told(asked).say(match.told(asked).options(match.seen(asked))[0])
-    seated = HumanSeat(match, seat, {})
-    events = len(match.events)
-    assert "It is not your turn." in press_all(seated, text)
-    assert len(match.events) == events
-
-
-@pytest.mark.parametrize("game", game_names())
-def test_presses_after_the_end_do_nothing_and_say_so(game: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("negolab_widgets.play.seat.DOUBLE_CLICK", 0)
-    match, rng = Match(load(game), seed=1), random.Random(1)
-    seats: list[Any] = [HumanSeat(match, seat, {}) for seat in SEATS]
-    text = ""
-    while match.ended is None:
-        for seated in seats:
-            seated._session.advance()
-            if match.asks(seated._seat):
-                told, seen = match.told(seated._seat), match.seen(seated._seat)
-                text = told.say(rng.choice(told.options(seen)))
-                match.submit(seated._seat, text)
-    events = len(match.events)
-    for seated in seats:
-        seated._session.advance()
-        said = press_all(seated, text)
-        assert "The match is over." in said and "went wrong" not in said
-    assert len(match.events) == events
 
 
 def test_the_plain_table_obeys_the_same_law() -> None:

@@ -1,14 +1,12 @@
-"""Widgets without a browser: rendering, presses, and secrets that never reach their synchronised state."""
+"""The lobby without a browser: what it offers and keeps, and seats that tell no secret."""
 
 from __future__ import annotations
 
-import json
-import random
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat, Lobby
 from negolab_widgets.html import element, escape, format_value
@@ -16,33 +14,13 @@ from negolab_widgets.play.lobby import _cards
 from negolab_widgets.play.pictures import picture
 from traitlets import TraitError
 
-from negolab.catalog import game_module, game_names, list_games, load, replications
+from negolab.catalog import game_module, game_names, load, replications
 from negolab.game import Seat, other
 from negolab.match import Match
 from negolab.players.lookup import player
 from negolab.scaffolds.ultimatum import Ultimatum
 from negolab.store import read
-
-
-def below(widget: w.Widget) -> list[w.Widget]:
-    """A widget and all widgets in it."""
-    inner = [child for part in getattr(widget, "children", ()) for child in below(part)]
-    return [widget, *inner, *([widget.layout] if hasattr(widget, "layout") else [])]
-
-
-def state(widget: w.Widget) -> str:
-    """Everything that a browser can request: the synchronised state of every widget."""
-    return json.dumps([part.get_state() for part in below(widget)], default=str)
-
-
-def press(table: w.Widget, text: str) -> None:
-    (button,) = [p for p in below(table) if isinstance(p, w.Button) and p.description == text]
-    button.click()
-
-
-def sit(game: Any, seat: Seat = "B", seed: int = 1, opponent: str = "random-legal", **options: Any) -> HumanSeat:
-    match = Match(game, seed=seed, players={seat: "person"})
-    return HumanSeat(match, seat, {other(seat): player(opponent, game, seed=seed)}, **options)
+from tests.support.tables import press, state
 
 
 def first_option(table: HumanSeat) -> None:
@@ -50,72 +28,14 @@ def first_option(table: HumanSeat) -> None:
     table._submit(match.told(seat).say(match.told(seat).options(match.seen(seat))[0]))
 
 
-@pytest.mark.parametrize(
-    "preset", [(game, preset) for game, presets in list_games().items() for preset in presets], ids="/".join
-)
-@pytest.mark.parametrize("seat", ["A", "B"])
-def test_every_preset_is_played_to_its_end(preset: tuple[str, str], seat: Seat) -> None:
-    kept: list[Match] = []
-    game = load(preset[0], preset=preset[1])
-    if game.bound() is None:
-        game = load(preset[0], preset=preset[1], turn_limit=12)
-    table = sit(game, seat, keep=lambda match: kept.append(match) or "kept")  # type: ignore[func-returns-value]
-    for _ in range(200):
-        if table._match.ended is not None:
-            break
-        first_option(table)
-    assert kept == [table._match]
-    assert "went wrong" not in state(table)
-
-
-def test_a_researchers_own_game_has_a_table_too() -> None:
-    table = sit(Ultimatum(outside=3), "B")
-    press(table, "yes")
-    assert table._match.ended is not None
-    assert "It ended in agreement." in state(table)
-
-
-def test_no_hidden_value_is_in_any_widgets_state() -> None:
-    for seat in ("A", "B"):
-        game = load("bargaining", preset="none", buyer_values=(6173,), seller_costs=(3719,), default_opening=5555)
-        table = sit(game, seat, opponent="conceder")
-        secret = ("37.19", "3719", "conceder") if seat == "B" else ("61.73", "6173", "conceder")
-        for _ in range(3):
-            if table._match.ended is None:
-                table._submit("51.10")
-            assert not [word for word in secret if re.search(rf"\b{re.escape(word)}\b", state(table))]
-
-
-def test_what_the_other_knows_changes_nothing_on_the_page() -> None:
-    game = load("trading")
-    match = Match(game, seed=3)
-    start = match.state
-    varied = game.vary(start, "A", random.Random(9))
-    tables = [HumanSeat(Match(game, start=s), "B", {"A": player("chat", game)}) for s in (start, varied)]
+@pytest.mark.parametrize(("seat", "secret"), [("A", ("61.73", "6173")), ("B", ("37.19", "3719"))])
+def test_no_hidden_value_is_in_any_widgets_state(seat: Seat, secret: tuple[str, ...]) -> None:
+    game = load("bargaining", preset="none", buyer_values=(6173,), seller_costs=(3719,), default_opening=5555)
+    table = HumanSeat(Match(game, seed=1, players={seat: "person"}), seat, {other(seat): player("conceder", game)})
     for _ in range(3):
-        seen = [[p.get_state(["value"]) for p in below(table) if isinstance(p, w.HTML)] for table in tables]
-        assert seen[0] == seen[1]
-        for table in tables:
-            table._submit("Pass.")
-
-
-def test_what_a_player_writes_is_never_markup() -> None:
-    table = sit(load("split"), "A", opponent="greedy")
-    table._submit("<message><img src=x onerror=alert(1)><script>alert(2)</script></message>")
-    drawn = "".join(p.value for p in below(table) if isinstance(p, w.HTML))
-    assert "<img" not in drawn
-    assert "<script" not in drawn
-    assert "&lt;img src=x" in drawn
-
-
-def test_a_forged_press_after_the_end_does_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("negolab_widgets.play.seat.DOUBLE_CLICK", 0)
-    table = sit(Ultimatum(outside=3), "B")
-    table._on_reply("yes")
-    events = len(table._match.events)
-    table._on_reply("no")
-    assert len(table._match.events) == events
-    assert "The match is over." in table._controls.notice.value
+        if table._match.ended is None:
+            table._submit("51.10")
+        assert not [word for word in (*secret, "conceder") if re.search(rf"\b{re.escape(word)}\b", state(table))]
 
 
 def test_a_failing_opponent_ends_the_match_without_a_word_of_what_it_knew(caplog: pytest.LogCaptureFixture) -> None:
@@ -129,6 +49,11 @@ def test_a_failing_opponent_ends_the_match_without_a_word_of_what_it_knew(caplog
     assert "The match was stopped." in state(table)
     assert "37.19" in caplog.text
     assert [match.record().end for match in kept] == ["ABORTED"]
+
+
+def leave(lobby: Lobby) -> None:
+    press(lobby, "Leave this match")
+    press(lobby, "Leave")
 
 
 def test_the_lobby_seats_a_person_and_keeps_the_record(tmp_path: Path) -> None:
@@ -191,8 +116,7 @@ def test_each_game_keeps_what_was_chosen_for_it(tmp_path: Path) -> None:
     assert (lobby._preset.value, lobby._seat.value) == ("seed", "A")
     lobby._game.value = "trading"
     press(lobby, "Start the match")
-    press(lobby, "Leave this match")
-    press(lobby, "Leave")
+    leave(lobby)
     assert (lobby._preset.value, lobby._seat.value, lobby._opponent.value) == ("tolerant", "B", "chat")
 
 
@@ -226,6 +150,7 @@ def test_the_lobby_says_who_sits_where_and_what_the_opponent_does() -> None:
         "Holds out until near the end, as time with beta 0.2.",
         "Each side knows what the item is worth to the other.",
     )
+    assert "0 to 9 units" in Lobby("negolab.scaffolds.ultimatum", preset="rich")._preset.about
     words = re.sub("<[^>]+>", "|", lobby._sides.value)
     assert "You are the buyer" in words and "|The seller| concedes slowly." in words
 
@@ -235,13 +160,6 @@ def test_a_choice_that_is_not_offered_is_refused() -> None:
     for field in (lobby._game, lobby._preset, lobby._opponent):
         with pytest.raises(TraitError, match=r"'os\.path' is none of"):
             field.take("os.path")
-
-
-def test_the_lobby_says_what_a_preset_is_without_giving_a_number_away() -> None:
-    lobby = Lobby("bargaining", preset="none")
-    assert "Neither side knows anything about the other" in lobby._preset.about
-    own = Lobby("negolab.scaffolds.ultimatum", preset="rich")
-    assert "0 to 9 units" in own._preset.about
 
 
 SCENARIO = """
@@ -254,49 +172,54 @@ B = [10, 0]
 """
 
 
-def test_the_lobby_offers_scenario_files_first_and_plays_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def scenario(tmp_path: Path) -> Path:
     file = tmp_path / "two.toml"
     file.write_text(SCENARIO)
-    monkeypatch.setenv("NEGOLAB_SCENARIOS", str(file))
+    return file
+
+
+def test_the_lobby_offers_scenario_files_first_and_plays_one(
+    scenario: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NEGOLAB_SCENARIOS", str(scenario))
     lobby = Lobby(out=tmp_path / "out")
     assert (lobby._game.value, lobby._preset.options[0][1]) == ("agenda", "Two things")
-    assert lobby._preset.value == lobby._preset.keys_offered[0] == str(file)
+    assert lobby._preset.value == lobby._preset.keys_offered[0] == str(scenario)
     assert "casino" in lobby._preset.keys_offered
     press(lobby, "Start the match")
     assert "Two things" in state(lobby)
-    press(lobby, "Leave this match")
-    press(lobby, "Leave")
+    leave(lobby)
     (record,) = read(tmp_path / "out")
     assert record.header.params["title"] == "Two things"
     assert str(tmp_path).encode() not in record.to_line(), "the record holds the scenario, never its path"
 
 
-def test_the_lobby_says_what_is_wrong_in_a_scenario_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = tmp_path / "two.toml"
-    file.write_text(SCENARIO.replace("A = [0, 10]", "A = [0]"))
-    monkeypatch.setenv("NEGOLAB_SCENARIOS", str(file))
-    lobby = Lobby(out=tmp_path / "out")
+def test_the_lobby_says_what_is_wrong_in_a_scenario_file(scenario: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario.write_text(SCENARIO.replace("A = [0, 10]", "A = [0]"))
+    monkeypatch.setenv("NEGOLAB_SCENARIOS", str(scenario))
+    lobby = Lobby()
     assert "issues[0].A has 1 number for 2 options" in lobby._guard.notice.value
     assert lobby._game.value == "agenda" and lobby._preset.value == "casino"
     with pytest.raises(ValueError, match=r"issues\[0\]\.A"):
-        Lobby("agenda", preset=str(file))
+        Lobby("agenda", preset=str(scenario))
 
 
-def test_a_scenario_file_is_a_preset_of_the_lobby_in_a_notebook(tmp_path: Path) -> None:
-    file = tmp_path / "two.toml"
-    file.write_text(SCENARIO)
-    lobby = Lobby("agenda", preset=str(file), out=tmp_path / "out")
-    assert lobby._preset.value == str(file)
+def test_a_scenario_file_is_a_preset_of_the_lobby_in_a_notebook(scenario: Path, tmp_path: Path) -> None:
+    lobby = Lobby("agenda", preset=str(scenario), out=tmp_path / "out")
+    assert lobby._preset.value == str(scenario)
     press(lobby, "Start the match")
     assert "Two things" in state(lobby)
 
 
-def test_a_second_press_of_start_keeps_the_match_that_was_running(tmp_path: Path) -> None:
+@pytest.mark.parametrize("leave_by", [lambda lobby: lobby._start_button.click(), leave], ids=["Start", "Leave"])
+def test_a_match_that_is_left_is_kept_as_aborted(tmp_path: Path, leave_by: Callable[[Lobby], None]) -> None:
     lobby = Lobby("trading", out=tmp_path)
     press(lobby, "Start the match")
     lobby._table.children[0]._submit("Pass.")
-    lobby._start_button.click()
+    leave_by(lobby)
     assert [record.end for record in read(tmp_path)] == ["ABORTED"]
+    assert bool(lobby._table.children) is (leave_by is not leave)
 
 
 def test_the_lobby_says_what_is_wrong_with_a_seed(tmp_path: Path) -> None:
@@ -311,25 +234,8 @@ def test_the_lobby_says_what_is_wrong_with_a_seed(tmp_path: Path) -> None:
 
 def test_html_is_escaped_once_and_values_are_written_as_one_would() -> None:
     assert element("p", escape("<&'\""), cls="x") == '<p class="x">&lt;&amp;&#39;&#34;</p>'
-    assert [format_value(v) for v in (None, True, 2.5, 3.0, (1, 2), {"a_b": 1}, "x")] == [
-        "–",
-        "yes",
-        "2.5",
-        "3",
-        "1, 2",
-        "a b 1",
-        "x",
-    ]
-
-
-def test_a_match_that_is_left_is_kept_as_aborted(tmp_path: Path) -> None:
-    lobby = Lobby("trading", out=tmp_path)
-    press(lobby, "Start the match")
-    lobby._table.children[0]._submit("Pass.")
-    press(lobby, "Leave this match")
-    press(lobby, "Leave")
-    (record,) = read(tmp_path)
-    assert (record.end, lobby._table.children) == ("ABORTED", ())
+    values = (None, True, 2.5, 3.0, (1, 2), {"a_b": 1}, "x")
+    assert [*map(format_value, values)] == ["–", "yes", "2.5", "3", "1, 2", "a b 1", "x"]
 
 
 def test_a_record_that_cannot_be_written_is_said_and_tried_again(tmp_path: Path) -> None:
@@ -340,11 +246,9 @@ def test_a_record_that_cannot_be_written_is_said_and_tried_again(tmp_path: Path)
     while table._match.ended is None:
         first_option(table)
     assert "could not be saved yet" in state(table)
-    press(lobby, "Leave this match")
-    press(lobby, "Leave")
+    leave(lobby)
     assert "is a file" in lobby._guard.notice.value
     assert lobby._table.children, "the match is still there"
     (tmp_path / "out").unlink()
-    press(lobby, "Leave this match")
-    press(lobby, "Leave")
+    leave(lobby)
     assert len(read(tmp_path / "out")) == 1
