@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import random
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -28,7 +26,7 @@ from tests.support.browser import (
     open_sheet,
     screenshot,
 )
-from tests.support.host_process import solo_treatment, study_toml
+from tests.support.host_process import study_toml
 from tests.support.processes import ProcessKind
 from tests.support.study_server import PHONE, WIDE, Person, StudyServer, serving_study
 
@@ -55,7 +53,6 @@ TOGETHER = {
 }
 """A short game for two people."""
 
-RELOADS = int(os.environ.get("NEGOLAB_RELOADS", "12"))
 HOLDS_OUT = 6
 """Own moves at agenda and balloon before an agreement."""
 
@@ -453,18 +450,3 @@ def shot(person: Person, name: str) -> None:
     """Save what is in view."""
     SHOTS.mkdir(parents=True, exist_ok=True)
     person.page.screenshot(path=str(SHOTS / f"in-view-{name}-{person.page.viewport_size['width']}.png"))
-
-
-def test_a_page_reloaded_at_random_moments_comes_back_to_its_table(tmp_path: Path, chromium: Any) -> None:
-    rng = random.Random(35)
-    alone = solo_treatment("fair", more="params = { rounds = 14 }")
-    with serving_study(tmp_path, study_toml("bargaining", alone)) as server:
-        person = Person(chromium, server).join().begin().seated()
-        for _ in range(RELOADS):
-            person.page.reload(wait_until=rng.choice(("commit", "domcontentloaded", "load")))
-            if rng.random() < 0.3:  # the next one meets the page while it loads
-                person.page.wait_for_timeout(rng.uniform(0, 800))
-            else:
-                person.wait_until(person.shows_turn, "the page is dead")
-                person.page.wait_for_timeout(rng.uniform(0, 2000))
-        person.wait_until(person.shows_turn, "the page is dead")
