@@ -1,4 +1,4 @@
-"""Games found by name, module or file: their parts, construction, and decoding of stored ones."""
+"""Games found by name, module or file: their parts and their construction, also from stored parameters."""
 
 from __future__ import annotations
 
@@ -8,20 +8,19 @@ import json
 import os
 import pkgutil
 import sys
-import traceback
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
 from importlib.metadata import entry_points
 from pathlib import Path
-from types import ModuleType, NoneType
-from typing import Any, get_args
+from types import ModuleType
+from typing import Any
 
 import msgspec
 
 from negolab import user_code
 from negolab._internal import guide_pages
-from negolab._internal.validation import convert_value, located, suggest
-from negolab.game import Game, Observation, Seat, State, freeze
+from negolab._internal.validation import convert_value, suggest
+from negolab.game import Game, Seat
 from negolab.scenarios import SUFFIX, read_scenario, read_scenarios
 from negolab.user_code import CodeSource
 
@@ -467,79 +466,7 @@ def stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> Any
     return make_game(cls, {**cls.legacy_defaults, **params, "preset": preset})
 
 
-def told_game(cls: type[AnyGame], params: Mapping[str, Any]) -> AnyGame:
-    """Construct a game from the parameters that a seat was told.
-
-    Hidden parameters are None whatever their type, so the game as a whole is not validated.
-
-    Args:
-        cls: Class of the game.
-        params: Parameters as plain data.
-
-    Raises:
-        msgspec.ValidationError: A known parameter has the wrong type.
-    """
-    fields = {field.encode_name: field for field in msgspec.structs.fields(cls)}
-    values = {
-        fields[name].name: None if value is None else msgspec.convert(value, fields[name].type)
-        for name, value in {**cls.legacy_defaults, **params}.items()
-    }
-    return cls(**values)
-
-
 def with_legacy_defaults(game: AnyGame, params: Collection[str]) -> AnyGame:
     """Give a new game the `legacy_defaults` of parameters that are not in `params`, the names of the stored ones."""
     missing = {name: value for name, value in game.legacy_defaults.items() if name not in params}
     return msgspec.structs.replace(game, **missing) if missing else game
-
-
-@cache
-def state_type(cls: type[AnyGame]) -> Any:
-    """Return the struct type of a game's states, with its `Public`, `Private` and `Hidden`, for decoding records."""
-    for base in getattr(cls, "__orig_bases__", ()):
-        args = get_args(base)
-        if len(args) == 3:
-            return msgspec.defstruct(
-                "State",
-                [("public", args[0]), ("private", dict[str, args[1]]), ("hidden", cls.Hidden, None)],  # type: ignore[valid-type]
-            )
-    raise ValueError(f"{cls.__name__} must subclass Game[Public, Private, Action], with its own three types filled in")
-
-
-def decode_observation(cls: type[AnyGame], plain: dict[str, Any]) -> Observation[Any, Any]:
-    """Convert a plain observation to a typed one; `ValueError` names the invalid field."""
-    public, private = (field.type for field in msgspec.structs.fields(state_type(cls))[:2])
-    with located(f"the observation does not fit {cls.__name__}", msgspec.ValidationError):
-        shown = msgspec.convert(plain["public"], type=public)
-        own = msgspec.convert(plain["private"], type=get_args(private)[1])
-    return Observation(plain["seat"], freeze(shown), freeze(own))
-
-
-def decode_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
-    """Convert a plain initial state to a typed one; `ValueError` names the invalid field."""
-    with located(f"the start does not fit {cls.__name__}", msgspec.ValidationError):
-        state = msgspec.convert(plain, type=state_type(cls))
-    if set(state.private) != {"A", "B"}:
-        raise ValueError(f"the start must contain the private parts of A and B, not {sorted(state.private)}")
-    private = {seat: freeze(own) for seat, own in state.private.items()}
-    return State(freeze(state.public), private, None if cls.Hidden is NoneType else state.hidden)
-
-
-# Faults.
-
-
-def locate_fault(error: BaseException) -> str:
-    """Say in one line what an exception was, and in which file, line and method of a game it was raised.
-
-    Its message is left out: it may quote a participant, or what is hidden from one.
-    """
-    frames, kind = traceback.extract_tb(error.__traceback__), type(error).__name__
-    if not frames:
-        return kind
-    at = user_code.own_frame(list(frames)) or frames[-1]
-    called = (
-        frame for frame, _ in traceback.walk_tb(error.__traceback__) if isinstance(frame.f_locals.get("self"), Game)
-    )
-    # Not the base class's own, such as `moves`, which calls `options`.
-    names = [frame.f_code.co_name for frame in called if frame.f_globals["__name__"] != Game.__module__]
-    return f"{kind} in {Path(at.filename).name}, line {at.lineno}, in {[*names, at.name][0]}"

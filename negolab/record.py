@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 from typing_extensions import TypedDict, override
 
-from negolab import catalog
+from negolab import catalog, decoding
 from negolab._internal.validation import located
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
@@ -286,7 +286,7 @@ def start_state(record: Record) -> State[Any, Any]:
     assert isinstance(dealt, Dealt)
     state = dealt.state
     return (
-        state if isinstance(state, State) else catalog.decode_state(catalog.imported_class(record.header.game), state)
+        state if isinstance(state, State) else decoding.decode_state(catalog.imported_class(record.header.game), state)
     )
 
 
@@ -409,7 +409,7 @@ class SeatRecord(msgspec.Struct, frozen=True):
     @property
     def told(self) -> AnyGame:
         """The game as the seat may know it; `ValueError` as for `Record.game`."""
-        return catalog.told_game(catalog.imported_class(self.game), self.params)
+        return decoding.told_game(catalog.imported_class(self.game), self.params)
 
 
 def view_of_seat(record: Record, seat: Seat) -> SeatRecord:

@@ -12,10 +12,11 @@ from typing import Any
 import httpx2
 import msgspec
 
-from negolab import catalog
-from negolab.catalog import AnyGame, locate_fault
+from negolab import catalog, decoding
+from negolab.catalog import AnyGame
 from negolab.game import Seat
 from negolab.match import replace_surrogates
+from negolab.studies.faults import locate_fault
 from negolab.studies.page_state import Answer, NotDelivered, PageState, Playing, SeatView, check_message
 from negolab.studies.texts import texts
 
@@ -204,7 +205,7 @@ class HostSeat:
             raise ValueError(f"the page shows no match, but {type(state).__name__}")
         self._page, self._last = page, state
         self._class = catalog.imported_class(state.game)
-        self.game: AnyGame = catalog.told_game(self._class, state.params)
+        self.game: AnyGame = decoding.told_game(self._class, state.params)
         self.seat: Seat = state.seat
         self.fronted = state.fronted
 
@@ -212,7 +213,7 @@ class HostSeat:
         """Return the seat's current view, or the last one if the page has moved on from the match."""
         self._last = self._current() or self._last
         plain = self._last.table
-        seen = catalog.decode_observation(self._class, plain["seen"])
+        seen = decoding.decode_observation(self._class, plain["seen"])
         return msgspec.convert({**plain, "seen": seen}, SeatView)
 
     def submit(self, text: str, turn: int) -> str:

@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
-from negolab.catalog import locate_fault
 from negolab.events import Ended, Event
 from negolab.game import SEATS, Observation, Reply, Seat
 from negolab.llm.endpoint.availability import format_duration
@@ -24,6 +23,7 @@ from negolab.record import Record
 from negolab.runs.driver import submit_reply
 from negolab.runs.timer import call_within
 from negolab.studies import clock
+from negolab.studies.faults import locate_fault
 from negolab.studies.page_state import NotDelivered, SeatView, check_message
 from negolab.studies.seat_session import SeatSession
 from negolab.studies.study_config import Limits

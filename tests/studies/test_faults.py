@@ -11,7 +11,7 @@ import msgspec
 import pandas as pd
 import pytest
 
-from negolab import catalog
+from negolab import catalog, decoding
 from negolab.game import SEATS, Seat, other
 from negolab.scaffolds.ultimatum import Ultimatum
 from negolab.studies.clock import ManualClock
@@ -66,7 +66,7 @@ def draw(site: Site, id: str) -> None:
     if not isinstance(state, Playing):
         return
     cls = catalog.imported_class(state.game)
-    game, seen = cls(**state.params), catalog.decode_observation(cls, state.table["seen"])
+    game, seen = cls(**state.params), decoding.decode_observation(cls, state.table["seen"])
     try:
         game.facts(seen)
         if state.table["asked"]:

@@ -48,7 +48,9 @@ def render_rankings(found: Standings) -> Markup:
     """Render the ranking of each game, and that over all."""
     parts = []
     for ranking in found.tables:
-        shown = table(ranking.heads, ranking.rows(), f"Ranking: {ranking.game}") if ranking.ranking else ""
+        # The player names the row: below `LEAST_DRAWS`, ranks are empty.
+        heads, *rows = ([name, rank, *rest] for rank, name, *rest in (ranking.heads, *ranking.rows()))
+        shown = table(heads, rows, f"Ranking: {ranking.game}") if ranking.ranking else ""
         parts += [element("h3", ranking.game), element("p", ranking.counts(), cls="soft"), shown]
         if ranking.game in found.games:
             parts += [_profiles(found, ranking.game), _planes(found, ranking)]

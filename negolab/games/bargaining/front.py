@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from negolab import catalog
+from negolab.decoding import decode_state
 from negolab.events import Dealt, Ended, Event, Replied
 from negolab.game import Seat, State, observe
 from negolab.games.bargaining.prompt import list_alternatives, seller_claim
@@ -89,7 +89,7 @@ def _buyer_observations(game: Bargaining, events: Iterable[Event]) -> Iterator[t
 
 
 def _start_state(game: Bargaining, dealt: Dealt) -> State[Public, Private]:
-    return dealt.state if isinstance(dealt.state, State) else catalog.decode_state(type(game), dealt.state)
+    return dealt.state if isinstance(dealt.state, State) else decode_state(type(game), dealt.state)
 
 
 def opening(told: Bargaining, seen: Seen) -> str:

@@ -17,7 +17,7 @@ from sqlalchemy.engine import make_url
 from typing_extensions import override
 
 from negolab._internal import clock, sqlite
-from negolab.catalog import locate_fault
+from negolab.studies.faults import locate_fault
 
 PATIENCE = 5
 """Timeout of the database in seconds; short, as the host's event loop is blocked meanwhile."""

@@ -6,7 +6,7 @@ import asyncio
 from contextlib import suppress
 from typing import Any, NamedTuple
 
-from negolab import catalog
+from negolab import catalog, decoding
 from negolab.studies import clock
 from negolab.studies.authentication import LeaseTaken
 from negolab.studies.database import Database
@@ -238,8 +238,8 @@ class Bot(Visitor):
         await self._spend(PER_REPLY)
         now = self._state
         if isinstance(now, Playing) and self._still_shows(state) and now.table["asked"]:
-            game = catalog.told_game(catalog.imported_class(now.game), now.params)
-            seen = catalog.decode_observation(type(game), now.table["seen"])
+            game = decoding.told_game(catalog.imported_class(now.game), now.params)
+            seen = decoding.decode_observation(type(game), now.table["seen"])
             self._act("reply", text=self.reply(game, seen), turn=now.table["turn"], match=now.match)
 
     async def _spend(self, median: float) -> None:

@@ -182,7 +182,7 @@ class CountInput(FieldInput):
         self._facts.value = html.join([element("div", head, cls="nl-strong"), *lines])
         self.stepper.limit(field.most, low=field.least)
         self.stepper.disabled = not asked
-        self.draw_after(beside.marks)
+        self.draw_after(beside.marks or [table_texts.PRICE_RANGE.format(low=field.least, high=field.most)])
 
     def draw_after(self, lines: Sequence[str]) -> None:
         """Show what follows from the number: a line, and others in small."""
