@@ -9,22 +9,20 @@ import pytest
 
 from tests.support.browser import WIDE
 
-FOCUS = "Cannot read properties of null (reading 'focus')"
-"""Said at times when the question before leaving a match goes off the page together with its button."""
 HERE = ("http://127.0.0.1", "ws://127.0.0.1", "data:", "blob:", "file:", "about:")
 
 
 @pytest.fixture
 def visit(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """A function that opens a page in a browser of its own, at an address if one is given; `leaves` a match or not."""
+    """A function that opens a page in a browser of its own, at an address if one is given."""
     faults: list[str] = []
     contexts = []
 
-    def opened(url: str = "", size: dict[str, int] = WIDE, *, leaves: bool = False, **options: Any) -> Any:
+    def opened(url: str = "", size: dict[str, int] = WIDE, **options: Any) -> Any:
         contexts.append(chromium.new_context(viewport=size, **options))
         contexts[-1].on("request", lambda request: None if request.url.startswith(HERE) else faults.append(request.url))
         page = contexts[-1].new_page()
-        page.on("pageerror", lambda error: faults.append(str(error)) if not leaves or str(error) != FOCUS else None)
+        page.on("pageerror", lambda error: faults.append(str(error)))
         if url:
             page.goto(url)
         return page

@@ -50,7 +50,7 @@ def until_turn(page: Any, table: Any) -> bool:
 
 @pytest.mark.parametrize("game", ACCEPTING)
 def test_a_standing_offer_is_accepted_by_few_keys(game: str, visit: Any, served: Served) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     hand = Keyboard(page)
     table = start_match(hand, game)
     accept = table.locator(".nl-decision .nl-accept:enabled:visible")
@@ -80,7 +80,7 @@ def accepted(table: Any) -> bool:
 
 
 def test_keys_do_nothing_while_one_types(visit: Any, served: Served) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     table = start_match(Mouse(page), "trading")
     assert until_turn(page, table)
     page.keyboard.press("o")
@@ -135,7 +135,7 @@ SIZES = {"1280": {"width": 1280, "height": 800}, "1024": {"width": 1024, "height
 @pytest.mark.parametrize("width", SIZES)
 @pytest.mark.parametrize("game", game_names())
 def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str, visit: Any, served: Served) -> None:
-    page = visit(served.url, SIZES[width], leaves=True)
+    page = visit(served.url, SIZES[width])
     hand = Mouse(page)
     table = start_match(hand, game)
     for _ in range(3):

@@ -69,7 +69,7 @@ def test_the_lobby_is_all_in_view_and_links_no_monitor_without_a_study(served: S
 
 
 def test_the_lobby_shows_what_was_chosen_last_after_a_match(served: Served, visit: Any) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     hand = Keyboard(page)
     open_lobby(page)
     choose_game_card(hand, "bargaining")
@@ -86,7 +86,7 @@ def test_the_lobby_shows_what_was_chosen_last_after_a_match(served: Served, visi
 
 
 def test_the_focus_is_seen_and_not_lost(served: Served, visit: Any) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     hand = Keyboard(page)
     open_lobby(page)
     outline = "() => getComputedStyle(document.activeElement).outlineStyle"
@@ -124,7 +124,7 @@ def test_the_page_serves_nothing_but_itself(served: Served, visit: Any) -> None:
 
 
 def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, visit: Any) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     table = start_match(Mouse(page), "trading")
     words = "The quick brown fox jumps over the lazy dog and runs on."
     table.get_by_label("Your message").press_sequentially(words, delay=5)
@@ -136,7 +136,7 @@ def test_what_is_typed_fast_is_sent_whole_and_once(served: Served, visit: Any) -
 
 
 def test_presses_behind_one_that_waits_for_what_was_typed_are_kept(served: Served, visit: Any) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     table = start_match(Mouse(page), "trading")
     table.get_by_label("Your message").evaluate(
         """box => {
@@ -153,7 +153,7 @@ def test_presses_behind_one_that_waits_for_what_was_typed_are_kept(served: Serve
 
 
 def test_a_page_that_is_loaded_again_goes_on_with_the_match(served: Served, visit: Any) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     table = start_match(Mouse(page), "trading")
     MOVES["trading"](Mouse(page), table)
     page.wait_for_timeout(1000)
@@ -176,7 +176,7 @@ def test_who_goes_to_a_page_that_is_slow_to_come_is_not_called_back(served: Serv
 
 
 def test_a_text_that_is_too_long_to_be_sent_says_so_and_keeps_the_page(visit: Any, served: Served) -> None:
-    page = visit(served.url, leaves=True)
+    page = visit(served.url)
     table = start_match(Mouse(page), "trading")
     words = table.get_by_label("Your message")
     words.fill("long " * 60_000)

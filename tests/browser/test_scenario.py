@@ -77,7 +77,7 @@ def test_a_person_plays_a_scenario_and_against_a_player_of_their_own(visit: Any,
     own = (f"--scenario={file}", f"--module={player}")
     with closing(serving(NEGOLAB, tmp_path / "out", *own)) as servers:
         served = next(servers)
-        page = visit(served.url, leaves=True)
+        page = visit(served.url)
         hand = Mouse(page)
         open_lobby(page)
         file.write_text(file.read_text().replace("# turns = 20 ", "turns = 12 "))

@@ -542,9 +542,9 @@ def completion(said: str, **more: Any) -> str:
 def test_a_key_that_comes_back_escaped_or_in_a_header_is_in_no_answer(server: Server) -> None:
     said = "".join(f"\\u{ord(char):04X}" if at % 2 else char for at, char in enumerate(SLASHED))
     raw = completion(f"is it {said}?", finish=said, model=SLASHED, id=SLASHED)
-    server.set(faults={"raw": 1}, raw=raw, headers={"x-request-id": f"{SLASHED} {'x' * 5000}"})
+    server.set(faults={"raw": 1}, raw=raw, headers={"x-request-id": f"{SLASHED} {'x' * 170}{SLASHED}{'x' * 5000}"})
     answer = ask(server, keys={"OPENAI_API_KEY": SLASHED})
-    assert (answer.text, answer.request_id) == ("is it [key]?", f"[key] {'x' * 178}")
+    assert (answer.text, answer.request_id) == ("is it [key]?", f"[key] {'x' * 170}[key]{'x' * 19}")
     assert SLASHED not in repr(answer)
 
 

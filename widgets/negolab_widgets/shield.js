@@ -69,7 +69,7 @@ export default {
           [...question.querySelectorAll("button")].at(-1).focus({ preventScroll: true });
           if (!asking.closest(".nl-decision")) question.scrollIntoView({ block: "center" });
         } else if (question.contains(document.activeElement) || document.activeElement === document.body) {
-          asking.querySelector("button").focus({ preventScroll: true });
+          asking.querySelector("button")?.focus({ preventScroll: true });
         }
         return true;
       });

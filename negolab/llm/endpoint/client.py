@@ -64,7 +64,7 @@ class BoundedHttpClient(openai.DefaultAioHttpClient):
 
 
 class Response(NamedTuple):
-    """An HTTP response, with the key removed from its body."""
+    """An HTTP response, with the key removed from its headers and body."""
 
     status: int
     headers: Mapping[str, str]
@@ -136,7 +136,8 @@ class Client:
         # A server may repeat the key that it was sent, in an error or an answer.
         if b"\0" in content:  # UTF-16 or UTF-32, in which the key would not be found
             content = decode_text(content).encode()
-        return Response(response.status_code, response.headers, self._key.redact_body(content))
+        headers = httpx2.Headers([(name, self._key.redact(value)) for name, value in response.headers.items()])
+        return Response(response.status_code, headers, self._key.redact_body(content))
 
     async def disconnect(self) -> None:
         """Close all connections."""

@@ -378,12 +378,15 @@ class BrowserVisit(Visitor):
         if (found := self._match()) is None:
             return  # it has just ended
         match, seat = found
-        self.count_reply(match)
         before = self._database.record(match)
+        state = final_state(before)
+        if seat not in before.game.turn(state.public):
+            return  # the match went on since the page was looked at
+        self.count_reply(match)
         accept = view.locator(".nl-decision .nl-accept:visible:enabled").first
         may_accept = await accept.count() and self._rng.random() < 0.5
         if not (may_accept and await self._sent(accept, match, before)):
-            text = self.reply(before.game.told(seat), observe(final_state(before), seat))
+            text = self.reply(before.game.told(seat), observe(state, seat))
             button = await self._type(view, text)
             if not await self._sent(button, match, before):
                 self._fault(f"a legal reply was not taken: {await self._tab.evaluate(_NOTICES)}")
