@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from operator import add
 from pathlib import Path
+from typing import Annotated
 
 import msgspec
 
@@ -27,6 +28,10 @@ TOKENS = ("input", "output", "cached", "reasoning")
 """Tokens that a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
 _SYNC_EVERY = 1.0
 """Seconds between fsyncs: a killed process loses nothing that it has written, a power failure at most this."""
+
+
+Count = Annotated[int, msgspec.Meta(ge=0)]
+"""Checked when a ledger is read: a number below 0 would lift a budget."""
 
 
 class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -45,19 +50,19 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         unsaved: Those of them of unknown price.
     """
 
-    pico: int = 0
-    input: int = 0
-    output: int = 0
-    cached: int = 0
-    reasoning: int = 0
-    calls: int = 0
-    answers: int = 0
-    uncounted: int = 0
-    unpriced: int = 0
-    refused: int = 0
-    replayed: int = 0
-    saved: int = 0
-    unsaved: int = 0
+    pico: Count = 0
+    input: Count = 0
+    output: Count = 0
+    cached: Count = 0
+    reasoning: Count = 0
+    calls: Count = 0
+    answers: Count = 0
+    uncounted: Count = 0
+    unpriced: Count = 0
+    refused: Count = 0
+    replayed: Count = 0
+    saved: Count = 0
+    unsaved: Count = 0
 
     @classmethod
     def of_reply(cls, reply: Reply) -> Cost:

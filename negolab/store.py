@@ -185,10 +185,13 @@ class Store(AbstractContextManager["Store"]):
             self._lock.acquire()
         except filelock.Timeout:
             raise ValueError(f"{self.folder} is in use by another process") from None
+        self._out = -1
         try:
+            self._out = open_for_append(self.file)  # a link's target is not to be repaired either
             repair_last_line(self.file)
-            self._out = open_for_append(self.file)
         except BaseException:
+            if self._out >= 0:
+                os.close(self._out)
             self._lock.release()
             raise
         self._run: str | None = None

@@ -73,16 +73,27 @@ def replacing(path: Path) -> Iterator[Path]:
         draft.unlink(missing_ok=True)
 
 
+def open_itself(file: Path, flags: int, mode: int) -> int:
+    """Open a file and return its descriptor; `OSError` for a link, which may lead to a file elsewhere, and for a pipe,
+    which nobody may ever read."""
+    try:
+        return os.open(file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), mode)
+    except OSError as error:
+        why = "it is a link" if error.errno == errno.ELOOP else error.strerror
+        raise OSError(error.errno, why, str(file)) from None
+
+
 def open_for_append(file: Path) -> int:
-    """Open a file, which may be new, to append to it; `OSError` for a link, which may lead to a file elsewhere."""
-    return os.open(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0), 0o644)
+    """Open a file, which may be new, to append to it, as `open_itself` does."""
+    return open_itself(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
 def append(path: Path, data: bytes) -> None:
-    """Append to a file in one write, so that lines of several processes do not mix; an error names the file."""
+    """Append to a file in one write, so that lines of several processes do not mix, and sync it; an error names it."""
     out = open_for_append(path)
     try:
         os.write(out, data)
+        os.fsync(out)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None
     finally:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from contextlib import closing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -14,16 +15,36 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from negolab._internal.files import open_itself
+
 MAGIC = b"SQLite format 3\0"
 
 
 def open_private(file: Path, create: bool = True) -> bool:
     """Open the file, or create it readable by its owner only; False if it is no SQLite database,
-    or empty and not to be created. `OSError` if it cannot be opened, or is not there."""
-    os.close(os.open(file, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
+    or empty and not to be created. `OSError` if it cannot be opened, is a link, or is not there."""
+    os.close(open_itself(file, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
     with file.open("rb") as start:
         head = start.read(len(MAGIC))
     return head == MAGIC or (create and not head)
+
+
+def check_tables(file: Path, ours: Collection[str]) -> None:
+    """Check a file before a connection changes its header or adds tables.
+
+    Raises:
+        ValueError: It is damaged, has tables and none of `ours`, or has views or triggers, which ours never have.
+    """
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(file.resolve()))}?mode=ro", uri=True)) as connection:
+            found = connection.execute("SELECT type, name FROM sqlite_master").fetchall()
+    except sqlite3.Error as error:
+        raise ValueError(f"cannot be read: {error}") from None
+    if found and not any(name in ours for _, name in found):
+        raise ValueError("belongs to another program")
+    for kind, name in found:
+        if kind in ("view", "trigger"):
+            raise ValueError(f"has the {kind} {name!r}, which is not negolab's")
 
 
 def create_engine(url: sa.URL, patience: float, settings: Sequence[str] = (), **options: Any) -> sa.Engine:
@@ -40,7 +61,7 @@ def create_engine(url: sa.URL, patience: float, settings: Sequence[str] = (), **
 def _configure(settings: Sequence[str], patience: float, connection: Any, _: Any) -> None:
     connection.isolation_level = None  # transactions are begun by `_begin` alone
     cursor = connection.cursor()
-    for setting in ("synchronous=FULL", *settings):
+    for setting in ("synchronous=FULL", "trusted_schema=OFF", *settings):
         cursor.execute(f"PRAGMA {setting}")
     _enable_wal(cursor, patience)
     cursor.close()

@@ -57,7 +57,8 @@ def bonus(
         elif panel is None:
             raise ValueError("add --panel with the panel's export of submissions, or --status")
         elif again is not None:
-            lines = [f"{write_again(database, study, panel, form, again, out)}: written again, byte for byte"]
+            path = write_again(database, study, panel, form, again, out=out, beside=file)
+            lines = [f"{path}: written again, byte for byte"]
         else:
             lines = bonus_lines(
                 settle(database, study, panel, form, out=out, beside=file, with_fee=with_fee, recompute=recompute)

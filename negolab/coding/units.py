@@ -265,9 +265,14 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
         book = load_workbook(path, read_only=True, data_only=True)
         rows = book.worksheets[0].iter_rows(max_col=_MAX_COLUMNS, values_only=True)
-        found = {number: cells for number, cells in enumerate(rows, 1) if any(cell is not None for cell in cells)}
-    texts = [["" if cell is None else str(cell).strip() for cell in cells] for cells in found.values()]
-    head, *body = texts or [[]]
+        found: dict[int, list[str]] = {}
+        left = MAX_BYTES  # cells may share one text, which is short when packed
+        for number, cells in enumerate(rows, 1):
+            if any(cell is not None for cell in cells):
+                found[number] = ["" if cell is None else str(cell).strip() for cell in cells]
+                if (left := left - sum(map(len, found[number]))) < 0:
+                    raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB of text, the maximum for a sheet")
+    head, *body = [*found.values()] or [[]]
     return pd.DataFrame(body, [*found][1:], head)
 
 

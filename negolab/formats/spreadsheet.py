@@ -111,7 +111,7 @@ def read_map(path: Path) -> ImportMap:
     return plan
 
 
-MAX_COLUMNS = 10_000
+MAX_COLUMNS, MAX_CELLS = 10_000, 10_000_000
 """Columns of a spreadsheet; no program makes a file of more in a reasonable time."""
 
 
@@ -126,9 +126,12 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     text = read_text(path)
     mark = delimiter or max(",;\t|", key=text.partition("\n")[0].count)
     # Rows may have more cells than the header: they are named later, and stop no other row.
-    widest = max(line.count(mark) for line in text.split("\n")) + 1
-    if not text.strip() or widest > MAX_COLUMNS:
-        raise ValueError(f"{path}: {'has no rows' if widest <= MAX_COLUMNS else f'has a row of {widest:,} cells'}")
+    counts = [line.count(mark) + 1 for line in text.split("\n")]
+    widest = max(counts)
+    if not text.strip():
+        raise ValueError(f"{path}: has no rows")
+    if widest > MAX_COLUMNS or widest * len(counts) > MAX_CELLS:
+        raise ValueError(f"{path}: has {len(counts):,} rows, one of them of {widest:,} cells: too many")
     options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}
     with located(f"{path}: is not a table with {mark!r} between its cells"):
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)

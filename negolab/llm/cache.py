@@ -300,6 +300,10 @@ def _create_private(file: Path) -> None:
         ) from None
     if not is_ours:
         raise ValueError(f"{file}: not a cache of answers; move it elsewhere, or set another in ${CACHE_VARIABLE}")
+    try:
+        sqlite.check_tables(file, _tables.tables)
+    except ValueError as error:
+        raise _unusable(file, error) from None
 
 
 def _check_ownership(connection: sa.Connection, file: Path) -> None:

@@ -31,6 +31,10 @@ class LeaseTaken(Exception):
     """The lease is not valid: usually a newer page of the same participant holds it."""
 
 
+MAX_ID = 200
+"""Characters of a panel's id."""
+
+
 def hash_panel_id(panel_id: str, salt: str) -> str:
     """Return the salted hash of an outside panel's id, which is all that the database keeps of it."""
     return hashlib.scrypt(panel_id.encode(), salt=salt.encode(), n=2**12, r=8, p=1).hex()[:32]
@@ -126,7 +130,7 @@ class Authenticator:
             return None
         panel_id = query.get(name, "").strip()
         # "{{%PROLIFIC_PID%}}" is what the panel should have filled in.
-        if not panel_id or len(panel_id) > 200 or panel_id.startswith("{{"):
+        if not panel_id or len(panel_id) > MAX_ID or panel_id.startswith("{{"):
             raise AccessDenied(texts.LINK_WITHOUT_ID.format(name=name))
         # `study bonus` refuses an id that begins like a formula.
         if not panel_id.isprintable() or _UNCLEAR.search(panel_id) or panel_id.startswith(FORMULA_STARTS):

@@ -6,19 +6,20 @@ and nobody is lost, whenever the process or the machine stops, and however many 
 1. The run takes the lock, a row of the database (`Database.bonus_run`), and holds it until the end. Others wait.
 2. The database notes, in one transaction, whom the file pays how much, and the hash of its content. From here on no
    other file can hold them.
-3. The file is created, never over another one, written whole and synced.
-4. The database notes that it was written.
+3. A line in a file beside the study notes the same, in case the database is restored from an older copy.
+4. The file is created, never over another one, written whole and synced.
+5. The database notes that it was written.
 
-After a stop between 2 and 4 it is unknown whether the file was written, or even uploaded. The next run writes it again
+After a stop between 2 and 5 it is unknown whether the file was written, or even uploaded. The next run writes it again
 under the same name and with the same lines, as its hash proves, and says so.
 """
 
 from __future__ import annotations
 
 import csv
-import glob
 import hashlib
 import io
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import count
@@ -27,9 +28,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from negolab._internal.files import atomic_write, private_files, read_text
+from negolab._internal.files import append, atomic_write, private_files, read_text
 from negolab.formatting import FORMULA_STARTS
-from negolab.studies.authentication import hash_panel_id
+from negolab.studies.authentication import MAX_ID, hash_panel_id
 from negolab.studies.database import BonusFile, Database, Participant
 from negolab.studies.database.payments import EARNINGS
 from negolab.studies.earnings import computed_earnings
@@ -41,6 +42,8 @@ PAID = ("APPROVED", "AWAITING REVIEW")
 """Prolific's words for a submission that is paid."""
 RETURNED = ("RETURNED", "TIMED-OUT")
 """Prolific's words for a submission that gives its place back."""
+MAX_PEOPLE = 20_000
+"""People in an export: hashing an id takes some 15 ms."""
 
 
 class PanelFormat(msgspec.Struct, frozen=True):
@@ -111,6 +114,10 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                 )
             if not id.isprintable():
                 raise ValueError(f"{file}: line {reader.line_num}: {id!r} has an invisible character: remove it")
+            if len(id) > MAX_ID:
+                raise ValueError(f"{file}: line {reader.line_num}: an ID has more than {MAX_ID} characters")
+            if len(ids) == MAX_PEOPLE:
+                raise ValueError(f"{file}: has more than {MAX_PEOPLE:,} people: export those of this study only")
             hashed = hash_panel_id(id, salt)
             ids.setdefault(hashed, id)
             found[hashed].append((reader.line_num, status))
@@ -197,7 +204,11 @@ def settle(
     with database.bonus_run(study.name):
         known = _known(database, study, entries)
         files = database.bonus_files(study.name)
-        resumed = [_write(database, study, file, known, panel, again=True) for file in files if file.written is None]
+        resumed = [
+            _write(database, study, file, known, panel, _place(file, beside, out), beside, again=True)
+            for file in files
+            if file.written is None
+        ]
         settlement = Settlement(None, study.payment.money, {}, [], resumed=resumed)
         earned = _earned(database, study, recompute, settlement, known)
         _give_back(database, study, entries, known, form, settlement)
@@ -206,15 +217,22 @@ def settle(
             _consider(entry, known.get(entry.id), form, earned, written, with_fee, settlement)
         settlement.said += _missing(database, study, known, earned, panel)
         if settlement.amounts:
+            _check_noted(beside, {file.sha256 for file in files})
             if out is None or out.absolute() in resumed:
-                _check_own(beside, {file.sha256 for file in files})
                 out = _free_name(beside, {file.path for file in files})
-            settlement.path = _write_new(database, study, out, settlement, known, form, panel)
+            settlement.path = _write_new(database, study, out, settlement, known, form, panel, beside)
     return settlement
 
 
 def write_again(
-    database: Database, study: Study, panel: Path, form: PanelFormat, sha256: str, out: Path | None = None
+    database: Database,
+    study: Study,
+    panel: Path,
+    form: PanelFormat,
+    sha256: str,
+    *,
+    out: Path | None = None,
+    beside: Path,
 ) -> Path:
     """Write a file of bonuses once more, byte for byte, and return its path.
 
@@ -225,9 +243,11 @@ def write_again(
         form: Form of the export.
         sha256: Hash of the file, or its beginning.
         out: New file; None: the same one, unless another file is there now.
+        beside: The study file.
 
     Raises:
-        ValueError: There is no such file, the export lacks one of its ids, or it cannot be written.
+        ValueError: There is no such file, it was not beside the study file, the export lacks one of its ids, or it
+            cannot be written.
     """
     entries = _entries(database, study, panel, form)
     with database.bonus_run(study.name):
@@ -236,7 +256,8 @@ def write_again(
             raise ValueError(
                 f"--again {sha256}: {len(files)} files have a hash that begins this way: --status lists them"
             )
-        return _write(database, study, files[0], _known(database, study, entries), panel, out, again=out is None)
+        known, path = _known(database, study, entries), out or _place(files[0], beside, None)
+        return _write(database, study, files[0], known, panel, path, beside, again=out is None)
 
 
 def _entries(database: Database, study: Study, panel: Path, form: PanelFormat) -> list[PanelEntry]:
@@ -332,15 +353,36 @@ def _missing(
             yield f"participant {person.number}: earned {earned[person.id].text(earned[person.id].total)}, but {why}"
 
 
-def _check_own(beside: Path, written: Collection[str]) -> None:
-    """Raise `ValueError` for a file of payments beside the study file that this database did not write, as when it was
-    restored from a copy: whom it pays would be paid again."""
-    for path in sorted(beside.parent.glob(f"{glob.escape(beside.stem)}-bonus-*.csv")):
-        if hashlib.sha256(path.read_bytes()).hexdigest() not in written:
+def _notebook(beside: Path) -> Path:
+    """Return the file that has a line, of hash and path, for each file of payments of the study, whatever becomes of
+    that and of the database."""
+    return beside.with_name(f"{beside.stem}-bonuses.log")
+
+
+def _check_noted(beside: Path, written: Collection[str]) -> None:
+    """Raise `ValueError` if a file of payments was written which this database does not know, as when it was restored
+    from a copy: whom it pays would be paid again."""
+    log = _notebook(beside)
+    for line in read_text(log).splitlines() if log.exists() else ():
+        sha256, _, path = line.partition(" ")
+        if sha256 not in written:
             raise ValueError(
-                f"{path}: this database did not write it: it is an older copy or another one, and would pay the same "
-                "people again; restore the newest database, or choose a new file with --out"
+                f"{log}: this database did not write {path}: it is an older copy or another one, and would pay the "
+                f"same people again; restore the newest database, or move {log.name} elsewhere if that file paid others"
             )
+
+
+def _place(file: BonusFile, beside: Path, out: Path | None) -> Path:
+    """Return the path of a file to be completed. A database from elsewhere may name any file of the machine, so only
+    one beside the study file counts, or the one that is asked for now."""
+    path, own = Path(file.path), rf"{re.escape(beside.stem)}-bonus-\d+\.csv"
+    is_ours = path.parent == beside.absolute().parent and re.fullmatch(own, path.name)
+    if not is_ours and path != (out and out.absolute()):
+        raise ValueError(
+            f"{path}: its run was interrupted, and it is not beside {beside}: choose its place with "
+            f"--again {file.sha256[:12]} --out FILE"
+        )
+    return path
 
 
 def _free_name(beside: Path, taken: Collection[str]) -> Path:
@@ -365,6 +407,7 @@ def _write_new(
     known: Mapping[str, Participant],
     form: PanelFormat,
     panel: Path,
+    beside: Path,
 ) -> Path:
     """Note in the database whom a new file pays how much, and write it; `ValueError` if that cannot be done."""
     if path.exists() or not path.absolute().parent.is_dir():
@@ -375,7 +418,7 @@ def _write_new(
     sha256 = hashlib.sha256(_content(settlement.amounts, settlement.currency, form.delimiter)).hexdigest()
     file = BonusFile(sha256, str(path.absolute()), form.delimiter, settlement.currency)
     database.plan_bonuses(study.name, file, {known[id].id: due for id, due in settlement.amounts.items()})
-    return _write(database, study, file, known, panel)
+    return _write(database, study, file, known, panel, path, beside)
 
 
 def _write(
@@ -384,7 +427,8 @@ def _write(
     file: BonusFile,
     known: Mapping[str, Participant],
     panel: Path,
-    out: Path | None = None,
+    path: Path,
+    beside: Path,
     *,
     again: bool = False,
 ) -> Path:
@@ -397,17 +441,17 @@ def _write(
             f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run was interrupted'}: the database "
             "has only hashes of ids, so take the same export, or a newer one of the same study at the panel"
         )
-    path = out or Path(file.path)
-    _store(path, content, again)
+    _store(path, content, _notebook(beside), again)
     database.confirm_bonuses(study.name, file)
     return path
 
 
-def _store(path: Path, content: bytes, again: bool) -> None:
-    """Create a file. `again`: what a run that broke off left of it may be there, but never another file."""
+def _store(path: Path, content: bytes, log: Path, again: bool) -> None:
+    """Note a file and create it. `again`: what a run that broke off left of it may be there, but never another file."""
     try:
         with private_files():
             is_left = again and path.is_file() and content.startswith(path.read_bytes())
+            append(log, f"{hashlib.sha256(content).hexdigest()} {path}\n".encode())
             atomic_write(path, content, new=not is_left)
     except OSError as error:
         raise ValueError(

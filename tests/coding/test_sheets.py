@@ -234,6 +234,23 @@ def test_a_unit_or_a_column_that_stands_twice_in_a_sheet_is_named(run: Path, boo
     assert not all_readings(run)
 
 
+def share_text(sheet: Path, text: str, cells: int) -> None:
+    """Add a row to a workbook whose cells share one text."""
+    with ZipFile(sheet) as packed:
+        parts = {name: packed.read(name).decode() for name in packed.namelist()}
+    page, texts = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
+    row = '<c t="s"><v>0</v></c>' * cells
+    parts[page] = parts[page].replace("</sheetData>", f"<row>{row}</row></sheetData>")
+    head = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
+    kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
+    kinds = "[Content_Types].xml"
+    parts[kinds] = parts[kinds].replace("</Types>", f'<Override PartName="/{texts}" ContentType="{kind}"/></Types>')
+    parts[texts] = f"<sst {head}><si><t>{text}</t></si></sst>"
+    with ZipFile(sheet, "w", ZIP_DEFLATED) as packed:
+        for name, part in parts.items():
+            packed.writestr(name, part)
+
+
 def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(run: Path, book: Codebook) -> None:
     from openpyxl import load_workbook
 
@@ -244,6 +261,9 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     workbook.worksheets[0]["XFD100000"] = "x"
     workbook.save(sheet)
     assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
+    share_text(sheet, "long " * 2_000_000, cells=10)
+    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
+        exchange(run, "tone", book, "anna", sheet)
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
         packed.writestr("xl/more.xml", b" " * (65 << 20))
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it is longer than 64 MiB"):

@@ -154,6 +154,16 @@ def test_a_link_in_somebody_elses_folder_leads_no_record_elsewhere(tmp_path: Pat
     assert mine.read_text() == ""
 
 
+def test_a_torn_line_is_not_repaired_through_a_link(tmp_path: Path) -> None:
+    mine = tmp_path / "torn.jsonl"
+    mine.write_text('{"header": {"ga')
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "records.jsonl").symlink_to(mine)
+    with pytest.raises(OSError, match=r"it is a link.*records\.jsonl"):
+        Store(tmp_path / "run")
+    assert mine.read_text() == '{"header": {"ga'
+
+
 def test_a_link_in_somebody_elses_folder_brings_no_record_of_another_into_an_export(tmp_path: Path) -> None:
     mine, theirs = tmp_path / "mine", tmp_path / "theirs"
     for folder, players in ((mine, "fair-split"), (theirs, "chat")):

@@ -123,7 +123,11 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
     ):
         with pytest.raises(ValueError, match=said):
             import_sheet(*write(tmp_path, "match,party,action,price\n", plan), "bargaining")
-    for sheet, said in (("", "has no rows"), ("," * 20_000, "has a row of 20,001 cells")):
+    for sheet, said in (
+        ("", "has no rows"),
+        ("," * 20_000, "one of them of 20,001 cells"),
+        ("," * 9_000 + "\n,," * 2_000, "has 2,001 rows"),
+    ):
         with pytest.raises(ValueError, match=said):
             import_sheet(*write(tmp_path, sheet), "bargaining")
     with pytest.raises(ValueError, match="imported as agenda, bargaining, split, not as 'trading'"):

@@ -287,9 +287,10 @@ def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_text("{")
     with ExitStack() as resources, pytest.raises(ValueError, match="has no readable costs"):
         open_models(ModelConfiguration(private=True), tmp_path, "run", [], resources)
-    (tmp_path / FILE).write_text("{\n")
-    with pytest.raises(ValueError, match=r"calls.ndjson, line 1: has no readable costs"):
-        Ledger(tmp_path / FILE)
+    for line in ("{", '{"call":0,"took":{"pico":-1000000000000000000}}', '{"call":0,"took":{"output":-1}}'):
+        (tmp_path / FILE).write_text(f"{line}\n")
+        with pytest.raises(ValueError, match=r"calls.ndjson, line 1: has no readable costs"):
+            Ledger(tmp_path / FILE)
 
 
 def test_a_call_that_cannot_be_noted_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

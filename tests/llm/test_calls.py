@@ -11,7 +11,7 @@ import sqlite3
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 from subprocess import CompletedProcess
@@ -30,9 +30,11 @@ from negolab.events import Ended, Rejected, Replied
 from negolab.formats import transcript
 from negolab.ledger import FILE, PICO, Cost, Ledger, Line
 from negolab.llm.endpoint.services import PLAIN_OUTPUT, ending_of
+from tests.support import in_process
 from tests.support.command import negolab, succeeding
 from tests.support.endpoints import Server, running_endpoint
 from tests.support.forked import ForkedProcess
+from tests.support.gate_server import wait_until
 from tests.support.host_process import page_text
 
 WHOLE, PART = "93.00", "5"
@@ -125,6 +127,7 @@ class Endpoint:
         """How often a request was given an answer with which a call may end, by its canonical JSON."""
         self.holds = False
         self.asked = 0
+        self.has_connections: Callable[[], bool] = lambda: False
 
     async def answer(self, request: web.Request) -> web.Response:
         asked = json.loads(await request.read())
@@ -153,6 +156,9 @@ def serving() -> Iterator[tuple[Endpoint, str]]:
         runner = web.AppRunner(app, handler_cancellation=True, shutdown_timeout=0.1)
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", 0).start()
+        assert runner.server is not None
+        server = runner.server
+        endpoint.has_connections = lambda: bool(server.connections)
         return runner, runner.addresses[0][1]
 
     thread = threading.Thread(target=loop.run_forever, daemon=True)
@@ -259,7 +265,7 @@ def exported(out: Path) -> list[dict[str, Any]]:
 
 def test_no_answer_that_was_kept_is_asked_for_again_however_often_the_run_is_killed(tmp_path: Path) -> None:
     out, cache = tmp_path / "run", tmp_path / "answers.db"
-    in_flight = 4
+    in_flight = 8  # calls of as many games: an answer may be on its way to the cache while the next call is sent
     with serving() as (endpoint, url):
         command = batch_of(url, out, 20, "--unusable", "100%")
         for upto in (20, 45, 75, None):
@@ -270,7 +276,7 @@ def test_no_answer_that_was_kept_is_asked_for_again_however_often_the_run_is_kil
             process.kill()  # in the middle of whatever it does
             process.communicate()
             assert process.wait() == (0 if upto is None else -signal.SIGKILL)
-            time.sleep(0.2)
+            assert wait_until(lambda: not endpoint.has_connections()), "what was sent before the kill is answered"
             after = kept(cache)
             assert noted(out) <= after.calls, "what the ledger calls answered can be found again"
             asked, found = endpoint.whole - sent, after.requests - before
@@ -307,11 +313,18 @@ def server(running: Server) -> Server:
 
 
 def played(
-    server: Server, out: Path, *more: str, a: str = "llm:fake", b: str = "linear", n: int = 1, game: str = "bargaining"
+    server: Server,
+    out: Path,
+    *more: str,
+    a: str = "llm:fake",
+    b: str = "linear",
+    n: int = 1,
+    game: str = "bargaining",
+    command: Callable[..., CompletedProcess[str]] = negolab,
 ) -> CompletedProcess[str]:
     """A batch against the endpoint that imitates a service."""
     players = ["--a", a, "--b", b, "--base-url", server.url]
-    return negolab("batch", game, *players, "--n", str(n), "--out", str(out), *more)
+    return command("batch", game, *players, "--n", str(n), "--out", str(out), *more)
 
 
 def test_log_probabilities_that_were_asked_for_are_exported_and_no_others(server: Server, tmp_path: Path) -> None:
@@ -367,10 +380,14 @@ def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(server: Se
 # What a batch prints.
 
 
-def test_calls_that_are_billed_and_hold_no_choice_are_in_the_sum(server: Server, tmp_path: Path) -> None:
+def test_calls_that_are_billed_and_hold_no_choice_are_in_the_sum(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("negolab.llm.endpoint.policy.MAX_RETRY_DELAY", 0.0)
     usage = {"prompt_tokens": 1_000, "completion_tokens": 1_133, "total_tokens": 2_133}
     server.set(faults={"raw": 1}, raw=json.dumps({"choices": [], "usage": usage}))
-    ran = played(server, tmp_path / "run", "--price", "fake=3,0.3,15", "--no-cache", "--concurrency", "1", n=2)
+    options = ("--price", "fake=3,0.3,15", "--no-cache", "--concurrency", "1")
+    ran = played(server, tmp_path / "run", *options, n=2, command=in_process.negolab)
     asked = server.counts()["requests"]
     usd = asked * (1_000 * 3 + 1_133 * 15) / 1e6
     assert asked % 6 == 0 and asked >= 12, "two games and what was asked before them, six times each"

@@ -32,6 +32,7 @@ from negolab.llm.endpoint.errors import (
     RunFailed,
     Unreachable,
     raise_for,
+    read_message,
     retry_after,
 )
 from negolab.llm.endpoint.keys import DEFAULT_URL, PLACEHOLDER, Key, base_url, read_key
@@ -110,6 +111,16 @@ def test_a_content_in_parts_is_put_together_and_its_thoughts_kept_apart() -> Non
     thought = {"type": "thinking", "thinking": [{"type": "text", "text": "Hm."}]}
     found = parse_completion(body([thought, {"type": "text", "text": "60"}, {"type": "text", "text": ".00"}]))
     assert (found.text, found.reasoning) == ("60.00", "Hm.")
+
+
+@pytest.mark.parametrize("details", [5, [1], "x", {"upstream_inference_cost": "x"}])
+def test_nonsense_beside_the_counts_is_no_cost_and_loses_no_answer(details: object) -> None:
+    sent = body(usage={"prompt_tokens": 1, "cost": 0.5, "cost_details": details})
+    assert parse_completion(sent).usage.cost == 0.5
+
+
+def test_a_place_of_an_error_that_is_no_list_is_shown_as_it_is() -> None:
+    assert read_message({"message": {"detail": [{"msg": "no", "loc": 5}, {"msg": "nor"}]}}) == "5: no; : nor"
 
 
 def test_usage_is_read_where_it_is_and_unknown_where_not() -> None:

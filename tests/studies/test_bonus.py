@@ -221,18 +221,21 @@ def test_amounts_in_another_currency_than_participants_were_shown_are_paid_only_
     assert settled.amounts == {"one": shown.bonus} and "one: was shown £" in settled.said[0]
 
 
-def test_a_database_restored_from_a_copy_pays_nobody_beside_a_file_that_it_did_not_write(
-    panel: Panel, tmp_path: Path
+@pytest.mark.parametrize("place", [None, "monday.csv"])
+def test_a_database_restored_from_a_copy_pays_nobody_whom_another_paid(
+    panel: Panel, tmp_path: Path, place: str | None
 ) -> None:
     panel.add("one")
     with sqlite3.connect(panel.folder / "haggling.db") as now, sqlite3.connect(tmp_path / "older.db") as copy:
         now.backup(copy)
     (panel.folder / "moved").mkdir()
-    written = panel.settle(("one", "APPROVED")).path
+    written = panel.settle(("one", "APPROVED"), out=panel.folder / place if place else None).path
     assert written is not None
+    written.rename(panel.folder / "moved" / written.name)
     newest, panel.database = panel.database, Database(tmp_path / "older.db")
-    with pytest.raises(ValueError, match=r"bonus-1.csv: this database did not write it: .* new file with --out"):
-        panel.settle(("one", "APPROVED"))
+    for out in (None, panel.folder / "tuesday.csv"):
+        with pytest.raises(ValueError, match=rf"haggling-bonuses.log: this database did not write {written}: it is an"):
+            panel.settle(("one", "APPROVED"), out=out)
     assert panel.database.bonuses("haggling") == {}
     panel.database.close()
     panel.database = newest
@@ -253,6 +256,27 @@ def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
     with pytest.raises(ValueError, match=r"pay.csv: already exists; choose another file with --out"):
         panel.settle(("one", "APPROVED"), ("two", "APPROVED"), out=out)
     assert list(panel.settle(("one", "APPROVED"), ("two", "APPROVED")).amounts) == ["two"]
+
+
+def test_a_database_from_elsewhere_names_no_place_for_a_file(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    panel.add("one")
+    out = panel.folder / "started.pth"
+    fail_to_write(panel, monkeypatch, out=out)
+    for options in ({}, {"out": panel.folder / "pay.csv"}):
+        with pytest.raises(ValueError, match=r"started.pth: its run was .*--again [0-9a-f]{12} --out FILE"):
+            panel.settle(("one", "APPROVED"), **options)
+    assert not out.exists() and not list(panel.folder.glob("*pay*"))
+    (file,) = panel.database.bonus_files(panel.study.name)
+    export, pay = panel.export(("one", "APPROVED")), panel.folder / "pay.csv"
+    cli_bonus.bonus(panel.file, panel=export, again=file.sha256[:12], out=pay)
+    assert [id for id, _ in lines(pay)] == ["one"]
+    assert panel.settle(("one", "APPROVED")).earlier == 1
+
+
+def test_more_people_than_a_study_has_are_refused(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bonus, "MAX_PEOPLE", 2)
+    with pytest.raises(ValueError, match=r"export.csv: has more than 2 people: export those of this study only"):
+        panel.settle(*((f"id{i}", "APPROVED") for i in range(3)))
 
 
 def test_a_run_that_lost_the_lock_while_it_stood_still_pays_nobody_again(

@@ -465,6 +465,20 @@ def _of_another_program(file: Path) -> None:
         other.execute("CREATE TABLE meta (key TEXT)")
 
 
+def _of_another_kind(file: Path) -> None:
+    with sqlite3.connect(file) as other:
+        other.execute("CREATE TABLE books (title TEXT)")
+
+
+def _with_view(file: Path) -> None:
+    Database(file).close()
+    with sqlite3.connect(file) as own:
+        own.execute("ALTER TABLE notes RENAME TO others")
+        own.execute(
+            "CREATE VIEW notes AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT i FROM n"
+        )
+
+
 def _damaged(file: Path) -> None:
     Database(file).close()
     file.write_bytes(file.read_bytes()[:100] + b"x" * 4000)
@@ -479,7 +493,9 @@ def _text(file: Path) -> None:
     [
         (_of_another_version, "made by another version"),
         (_of_another_program, r"has tables of another program \(meta\)"),
-        (_damaged, "cannot be used: .*with --db"),
+        (_of_another_kind, "belongs to another program; choose another file with --db"),
+        (_with_view, "has the view 'notes', which is not negolab's"),
+        (_damaged, "cannot be read: .*with --db"),
         (_text, "is not a SQLite database"),
     ],
 )
@@ -492,7 +508,18 @@ def test_a_file_that_is_none_of_ours_is_named_in_a_line_and_keeps_its_content(
     with pytest.raises(ValueError, match=said) as caught:
         Database(file)
     assert "people.db" in str(caught.value) and "\n" not in str(caught.value)
-    assert file.read_bytes()[100:] == before[100:], "behind the header of SQLite, which says how it is written"
+    begin = 100 if make is _of_another_program else 0  # its header says how SQLite writes it
+    assert file.read_bytes()[begin:] == before[begin:]
+
+
+def test_a_database_that_is_a_link_is_neither_read_nor_changed(tmp_path: Path) -> None:
+    other, link = tmp_path / "other.db", tmp_path / "people.db"
+    Database(other).close()
+    before = other.read_bytes()
+    link.symlink_to(other)
+    with pytest.raises(ValueError, match=r"people\.db: cannot be a database: it is a link"):
+        Database(link)
+    assert other.read_bytes() == before
 
 
 def test_a_path_needs_no_scheme_and_is_the_databases_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

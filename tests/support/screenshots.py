@@ -104,6 +104,7 @@ def show_own_table(page: Any, scheme: str) -> None:
     page.wait_for_timeout(800)
     table = start_match(Mouse(page), "ultimatum", choose_game=False)
     pictures(page, f"own-game-start-{scheme}")
+    table.locator(".nl-portion button").last.click()
     table.get_by_role("button", name="Offer", exact=True).click()
     table.locator(".nl-result").wait_for()
     pictures(page, f"own-game-end-{scheme}")

@@ -206,7 +206,8 @@ def _first(*values: int | None) -> int | None:
 def _charge(usage: dict[str, Any]) -> float | None:
     """Return what a gateway says that it charges, in US dollars, with what it has the user's own key charged."""
     cost = _number(usage, "cost", MAX_COST)
-    upstream = _number({**usage, **(usage.get("cost_details") or {})}, "upstream_inference_cost", MAX_COST)
+    upstream = _number(usage.get("cost_details"), "upstream_inference_cost", MAX_COST)
+    upstream = _number(usage, "upstream_inference_cost", MAX_COST) if upstream is None else upstream
     return (cost or 0) + upstream if upstream and (usage.get("is_byok") or not cost) else cost
 
 

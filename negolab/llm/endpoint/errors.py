@@ -240,8 +240,12 @@ def read_message(error: Any) -> str:
     named = (error.get("message") or error.get("detail") or error.get("code")) if isinstance(error, dict) else error
     message = named.get("detail") if isinstance(named, dict) else named
     if isinstance(message, list) and all(isinstance(each, dict) and "msg" in each for each in message):
-        message = "; ".join(f"{'.'.join(map(str, each.get('loc', ())))}: {each['msg']}" for each in message)
+        message = "; ".join(f"{_place(each.get('loc'))}: {each['msg']}" for each in message)
     return one_line(str(message) if isinstance(message, str | int) else "")
+
+
+def _place(parts: Any) -> str:
+    return ".".join(map(str, parts if isinstance(parts, list) else [parts or ""]))
 
 
 def _names(text: str, parameter: str) -> bool:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import os
 import shutil
 import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -18,7 +19,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from typing_extensions import override
 
-from negolab._internal.files import is_in_place
 from negolab.match import replace_surrogates
 from negolab.studies.clock import time
 from negolab.studies.database.connection import (
@@ -89,9 +89,10 @@ class BaseDatabase:
     def __init__(self, url: str | Path, *, clock: Callable[[], float] = time, known: str | None = None) -> None:
         self.url = database_url(url)
         self.clock = clock
-        self._engine = connect(self.url, create=known is None)
+        self._engine = connect(self.url, metadata.tables, create=known is None)
         is_file = self._engine.dialect.name == "sqlite"
-        self._opened = (file := Path(str(self.url.database)), file.stat()) if is_file else None
+        self._file = Path(str(self.url.database)) if is_file else None
+        self._opened = _stats(self._file)
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -102,6 +103,7 @@ class BaseDatabase:
             with self._write() as c:
                 self.id = self._made(c, known)
                 """Random id of the database and its copies."""
+            self._opened = _stats(self._file)
         except (sa.exc.DBAPIError, ValueError) as error:
             self.close()
             if isinstance(error, ValueError):
@@ -196,8 +198,11 @@ class BaseDatabase:
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was removed or replaced"))
 
     def _is_lost(self) -> bool:
-        """Return True if SQLite's file was removed, moved or replaced since it was opened."""
-        return self._opened is not None and not is_in_place(*self._opened)
+        """Return True if SQLite's file or log was removed, moved or replaced since it was opened, or the file cut."""
+        now = _stats(self._file)
+        if any(path not in now or not os.path.samestat(now[path], opened) for path, opened in self._opened.items()):
+            return True
+        return self._file is not None and now[self._file].st_size < self._opened[self._file].st_size
 
     def check_writable(self) -> None:
         """Commit a write that changes nothing; an error of the database says why it takes none.
@@ -205,7 +210,7 @@ class BaseDatabase:
         Raises:
             ValueError: SQLite's file has so little room that it may not take the next one.
         """
-        if self._opened is not None and shutil.disk_usage(self._opened[0].parent).free < 1 << 20:
+        if self._file is not None and shutil.disk_usage(self._file.parent).free < 1 << 20:
             raise ValueError(f"{self}: its disk is full: free at least a megabyte on it")
         with self._write() as c:
             c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
@@ -332,6 +337,15 @@ class BaseDatabase:
         if participant is not None:
             chosen = chosen.where(notes.c.participant == participant)
         return [Note(*row) for row in self._rows(chosen.where(notes.c.kind.in_(kinds)) if kinds else chosen)]
+
+
+def _stats(file: Path | None) -> dict[Path, os.stat_result]:
+    """Return the states of SQLite's file and of its log, of those that are there."""
+    found = {}
+    for path in () if file is None else (file, file.with_name(f"{file.name}-wal")):
+        with suppress(OSError):
+            found[path] = path.stat()
+    return found
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import logging
 import sqlite3
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,8 @@ def database_url(url: str | Path) -> sa.URL:
     """Convert a path or an SQLAlchemy URL to a URL; `ValueError` if it is invalid or the database not supported."""
     text = str(url)
     if "://" not in text:
-        return sa.URL.create("sqlite+pysqlite", database=str(Path(text).resolve()))
+        file = Path(text).absolute()
+        return sa.URL.create("sqlite+pysqlite", database=str(file.parent.resolve() / file.name))
     try:
         parsed = make_url(text)
     except sa.exc.ArgumentError:
@@ -46,11 +47,12 @@ def database_name(url: sa.URL) -> str:
     return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
 
 
-def connect(url: sa.URL, create: bool = True) -> sa.Engine:
+def connect(url: sa.URL, tables: Collection[str], create: bool = True) -> sa.Engine:
     """Create an engine with durable commits; a new SQLite file is readable by its owner only.
 
     Args:
         url: The database.
+        tables: Names of the tables of a database that is ours.
         create: Create SQLite's file if there is none.
 
     Raises:
@@ -68,7 +70,7 @@ def connect(url: sa.URL, create: bool = True) -> sa.Engine:
             raise ValueError(
                 f"{url.render_as_string(hide_password=True)}: no database at this address: {why}"
             ) from None
-    _private(Path(str(url.database)), create)
+    _private(Path(str(url.database)), create, tables)
     # `secure_delete` overwrites deleted data: those who withdraw are promised that their text is gone.
     return sqlite.create_engine(url, PATIENCE, ("foreign_keys=ON", "secure_delete=ON"))
 
@@ -82,7 +84,7 @@ def _patience(url: sa.URL) -> dict[str, Any]:
     return {**unset, "options": f"{limits} {own if isinstance(own, str) else ' '.join(own)}".strip()}
 
 
-def _private(file: Path, create: bool) -> None:
+def _private(file: Path, create: bool, tables: Collection[str]) -> None:
     """Open the file, or create it readable by its owner only, as it holds the secret that signs links; `ValueError` on
     failure."""
     if not file.parent.is_dir():
@@ -93,6 +95,10 @@ def _private(file: Path, create: bool) -> None:
         raise ValueError(f"{file}: cannot be a database: {error.strerror}") from None
     if not is_ours:
         raise ValueError(f"{file}: is not a SQLite database; choose another file with --db")
+    try:
+        sqlite.check_tables(file, tables)
+    except ValueError as error:
+        raise ValueError(f"{file}: {error}; choose another file with --db") from None
 
 
 def forget(engine: sa.Engine) -> bool:
