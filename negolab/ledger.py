@@ -18,7 +18,7 @@ from typing import Annotated
 
 import msgspec
 
-from negolab._internal.files import open_for_append
+from negolab._internal.files import check_in_place, open_for_append
 from negolab.game import Reply
 
 FILE = "calls.ndjson"
@@ -160,7 +160,8 @@ class Ledger:
         before = NOTHING if whole else opening()
         if self._file is not None:
             self._out = open_for_append(self._file)
-            os.truncate(self._file, whole)
+            os.ftruncate(self._out, whole)
+            self._size = whole
         if before != NOTHING:
             self.end(0, before, "before")
         for call in list(self._flying):
@@ -226,10 +227,13 @@ class Ledger:
         if self._out is None:
             return
         data = msgspec.json.encode(line) + b"\n"
+        assert self._file is not None
+        check_in_place(self._file, os.fstat(self._out), self._size)
         try:
             if (written := os.write(self._out, data)) < len(data):  # the disk is full
                 os.ftruncate(self._out, os.fstat(self._out).st_size - written)
                 raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            self._size += len(data)
             if time.monotonic() - self._synced > _SYNC_EVERY:
                 os.fsync(self._out)
                 self._synced = time.monotonic()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -205,11 +206,30 @@ class RawRecord(msgspec.Struct):
 decode_raw = msgspec.json.Decoder(RawRecord).decode
 _event_decoder: msgspec.json.Decoder[Event] = msgspec.json.Decoder(Event)
 _event = lru_cache(maxsize=10_000)(_event_decoder.decode)
-_start = lru_cache(maxsize=1_000)(_event_decoder.decode)
-_params = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[str, Any]).decode)
 decode_players = lru_cache(maxsize=256)(msgspec.json.Decoder(dict[Seat, str]).decode)
 _known_notes = msgspec.json.Decoder(KnownNotes)
 _any_notes: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
+
+
+_any_params: msgspec.json.Decoder[dict[str, Any]] = msgspec.json.Decoder(dict[str, Any])
+_BEYOND_FLOATS = re.compile(rb"\d{309}")
+
+
+@lru_cache(maxsize=1_000)
+def _start(line: bytes) -> Event:
+    _check_numbers("first values", line)
+    return _event_decoder.decode(line)
+
+
+@lru_cache(maxsize=256)
+def _params(line: bytes) -> dict[str, Any]:
+    _check_numbers("parameters", line)
+    return _any_params.decode(line)
+
+
+def _check_numbers(part: str, line: bytes) -> None:
+    if _BEYOND_FLOATS.search(line):
+        raise ValueError(f"not a record: its {part} have a number beyond floats")
 
 
 @lru_cache(maxsize=256)

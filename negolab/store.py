@@ -194,6 +194,7 @@ class Store(AbstractContextManager["Store"]):
                 os.close(self._out)
             self._lock.release()
             raise
+        self._size = os.fstat(self._out).st_size
         self._run: str | None = None
         self._games: set[str] = set()
         self._synced = time.monotonic()
@@ -212,13 +213,14 @@ class Store(AbstractContextManager["Store"]):
         """
         rest = memoryview(lines)
         opened = os.fstat(self._out)
-        check_in_place(self.file, opened)
+        check_in_place(self.file, opened, self._size)
         try:
             while rest:
                 rest = rest[os.write(self._out, rest) :]
         except OSError as error:
             os.ftruncate(self._out, opened.st_size)
             raise OSError(error.errno, error.strerror, str(self.file)) from None
+        self._size = opened.st_size + len(lines)
         if time.monotonic() - self._synced > _SYNC_EVERY:
             self._sync()
 
@@ -252,6 +254,7 @@ class Store(AbstractContextManager["Store"]):
         os.close(self._out)
         fsync_folder(self.folder)
         self._out = open_for_append(self.file)
+        self._size = os.fstat(self._out).st_size
         return gone
 
     def redraw_counts(self) -> Counter[str]:
@@ -336,7 +339,7 @@ class Store(AbstractContextManager["Store"]):
             self._lock.release()
 
     def _sync(self) -> None:
-        check_in_place(self.file, os.fstat(self._out))
+        check_in_place(self.file, os.fstat(self._out), self._size)
         os.fsync(self._out)
         self._synced = time.monotonic()
 

@@ -75,7 +75,7 @@ class Notebook:
         cells = [(cell.cell_type, cell.source, cell.metadata.get("tags", [])) for cell in self._node.cells]
         digest = hashlib.sha256(repr(cells).encode())
         for name, data in sorted(self.modules.items()):
-            digest.update(name.encode() + b"\0" + data)
+            digest.update(repr((name, hashlib.sha256(data).hexdigest())).encode())
         return digest.hexdigest()
 
     @cached_property

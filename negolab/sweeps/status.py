@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, get_args
 
 import msgspec
 from typing_extensions import override
@@ -35,6 +35,9 @@ class CellError(msgspec.Struct, frozen=True, kw_only=True):
         return f"{self.kind}: {self.text}" + (f" (cell {self.cell})" if self.cell is not None else "")
 
 
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
+
+
 class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a cell; attempts are numbered from 1.
 
@@ -47,9 +50,9 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     id: str
     state: State
     params: dict[str, Any]
-    repeat: int
-    seed: int
-    attempts: int
+    repeat: Count
+    seed: Count
+    attempts: Count
     began: float
     ended: float
     seconds: float

@@ -240,7 +240,7 @@ def share_text(sheet: Path, text: str, cells: int) -> None:
         parts = {name: packed.read(name).decode() for name in packed.namelist()}
     page, texts = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
     row = '<c t="s"><v>0</v></c>' * cells
-    parts[page] = parts[page].replace("</sheetData>", f"<row>{row}</row></sheetData>")
+    parts[page] = re.sub("<dimension.*?/>", "", parts[page].replace("</sheetData>", f"<row>{row}</row></sheetData>"))
     head = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
     kinds = "[Content_Types].xml"

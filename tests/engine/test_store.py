@@ -6,6 +6,7 @@ import json
 import os
 import re
 import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -69,6 +70,7 @@ def test_a_bad_line_inside_a_file_is_named(tmp_path: Path) -> None:
         ({"notes": {"stopped": ["x"]}}, "got `array` - at `$.header.notes.stopped`"),
         ({"id": ""}, "Expected `str` of length >= 1 - at `$.header.id`"),
         ({"seed": 10**400}, "has a seed beyond floats"),
+        ({"params": {"max_turns": 10**400}}, "not a record: its parameters have a number beyond floats"),
     ],
 )
 def test_a_header_that_nothing_can_work_with_is_named_with_its_place(
@@ -80,6 +82,13 @@ def test_a_header_that_nothing_can_work_with_is_named_with_its_place(
     file.write_bytes(LINES[1] + json.dumps(record).encode() + b"\n")
     with pytest.raises(ValueError, match=r"records.jsonl, line 2: .*" + re.escape(said)):
         read(file)
+
+
+def test_a_start_with_a_number_that_nothing_can_work_with_is_named(tmp_path: Path) -> None:
+    record = json.loads(LINES[0])
+    record["events"][0]["state"]["public"]["more"] = 10**400
+    with pytest.raises(ValueError, match="not a record: its first values have a number beyond floats"):
+        parse_record(json.dumps(record))
 
 
 def test_a_time_that_no_calendar_has_and_a_line_set_aside_that_is_no_record_are_named(tmp_path: Path) -> None:
@@ -180,11 +189,20 @@ def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.M
     assert (tmp_path / "records.jsonl").read_bytes() == record.to_line()
 
 
-def test_records_that_are_lost_after_the_last_game_are_noticed_and_the_folder_is_free(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("lose", "said"),
+    [
+        (lambda file: file.rename(file.with_name("moved.jsonl")), "was removed, moved or replaced"),
+        (lambda file: os.truncate(file, 0), "was cut by another program"),
+    ],
+)
+def test_records_that_are_lost_after_the_last_game_are_noticed_and_the_folder_is_free(
+    tmp_path: Path, lose: Callable[[Path], None], said: str
+) -> None:
     store = Store(tmp_path)
     store.append(RECORDS[0])
-    store.file.rename(tmp_path / "moved.jsonl")
-    with pytest.raises(FileNotFoundError, match="was removed, moved or replaced"):
+    lose(store.file)
+    with pytest.raises(OSError, match=said):
         store.close()
     Store(tmp_path).close()
 

@@ -6,6 +6,7 @@ import asyncio
 import os
 import random
 import tempfile
+from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -291,6 +292,19 @@ def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:
         (tmp_path / FILE).write_text(f"{line}\n")
         with pytest.raises(ValueError, match=r"calls.ndjson, line 1: has no readable costs"):
             Ledger(tmp_path / FILE)
+
+
+@pytest.mark.parametrize(("lose", "said"), [(os.unlink, "was removed"), (lambda file: os.truncate(file, 9), "was cut")])
+def test_a_ledger_that_is_lost_while_it_is_written_stops_the_calls(
+    tmp_path: Path, lose: Callable[[Path], None], said: str
+) -> None:
+    file = tmp_path / FILE
+    ledger = Ledger(file)
+    call = ledger.begin("fake", ("m", "A", 0, 0), Cost())
+    lose(file)
+    for note in (lambda: ledger.end(call, Cost(calls=1), "stop"), lambda: ledger.begin("fake", (), Cost())):
+        with pytest.raises(OSError, match=said):
+            note()
 
 
 def test_a_call_that_cannot_be_noted_is_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -294,6 +294,7 @@ def test_show_refuses_what_is_neither_a_tournament_nor_a_sweep(tmp_path: Path) -
         ({"games": {"price": "/tmp"}}, "which names no folder in it"),
         ({"games": ["price"]}, "games"),
         ({"entrants": None}, "entrants"),
+        ({"entrants": ["linear", "linear"]}, "an entrant is in it twice"),
         ({"conditions": {"tone": {"linear": [1]}}}, "conditions"),
         ({"conditions": {"payoff": {"linear": "x"}}}, "conditions: payoff is a column of a table"),
     ],

@@ -10,7 +10,7 @@ from msgspec import Meta
 from typing_extensions import override
 
 from negolab.game import Game
-from negolab.games.bargaining.state import Action, Frame, Opener, Private, Public, Talk, Told
+from negolab.games.bargaining.state import Action, Frame, Opener, Private, Public, Rounds, Talk, Told
 from negolab.reading import Reading
 
 Cents = Annotated[int, Meta(ge=0)]
@@ -38,7 +38,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     treatment: str | None = "exact"
     item: str = "item"
-    rounds: Annotated[int, Meta(ge=1, le=100_000)] = 6
+    rounds: Rounds = 6
     opener: Opener = "seller"
     price_lo: Cents = 0
     price_hi: Cents = 10_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -10,6 +10,7 @@ from negolab.game import Observation, Seat
 
 Status = Literal["in_progress", "deal_reached", "no_deal"]
 Opener = Literal["seller", "buyer"]
+Rounds = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 Talk = Literal["none", "seller", "both"]
 Frame = Literal["profit", "keeps_item"]
 Told = tuple[str | int, ...]
@@ -23,7 +24,7 @@ SEAT_NAMES: dict[Seat, str] = {"A": "AI", "B": "Human"}
 class Terms(msgspec.Struct, frozen=True, gc=False):
     """The parameters that both participants may know."""
 
-    rounds: int
+    rounds: Rounds
     opener: Opener
     price_lo: int
     price_hi: int
