@@ -14,7 +14,7 @@ import pytest
 
 from negolab import laws
 from negolab.catalog import load
-from negolab.record import SCHEMA, parse_record
+from negolab.record import SCHEMA, parse_record, start_state
 from negolab.runs.batch import batch
 from negolab.runs.plan import Plan
 from negolab.store import Store, find, iter_records, read
@@ -89,6 +89,13 @@ def test_a_start_with_a_number_that_nothing_can_work_with_is_named(tmp_path: Pat
     record["events"][0]["state"]["public"]["more"] = 10**400
     with pytest.raises(ValueError, match="not a record: its first values have a number beyond floats"):
         parse_record(json.dumps(record))
+
+
+def test_a_start_with_more_rounds_than_a_game_may_have_is_refused() -> None:
+    record = json.loads(laws.playout(load("bargaining"), 1).record().to_line())
+    record["events"][0]["state"]["public"]["terms"]["rounds"] = 10**18
+    with pytest.raises(ValueError, match=r"the start does not fit Bargaining: Expected `int` <= 100000"):
+        start_state(parse_record(json.dumps(record)))
 
 
 def test_a_time_that_no_calendar_has_and_a_line_set_aside_that_is_no_record_are_named(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import sqlite3
 import stat
@@ -10,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -510,6 +512,23 @@ def test_a_file_that_is_none_of_ours_is_named_in_a_line_and_keeps_its_content(
     assert "people.db" in str(caught.value) and "\n" not in str(caught.value)
     begin = 100 if make is _of_another_program else 0  # its header says how SQLite writes it
     assert file.read_bytes()[begin:] == before[begin:]
+
+
+@pytest.mark.parametrize("part", ["people.db", "people.db-wal"])
+def test_a_file_or_log_that_is_lost_while_it_is_used_takes_no_further_note(tmp_path: Path, part: str) -> None:
+    with closing(Database(tmp_path / "people.db")) as database:
+        database.note("kept", "test")
+        (tmp_path / part).unlink()
+        with pytest.raises(sa.exc.OperationalError, match="its file was removed or replaced"):
+            database.note("lost", "test")
+
+
+def test_a_file_that_is_cut_while_it_is_used_takes_no_further_note(tmp_path: Path) -> None:
+    Database(tmp_path / "people.db").close()
+    with closing(Database(tmp_path / "people.db")) as database:
+        os.truncate(tmp_path / "people.db", 100)
+        with pytest.raises(sa.exc.OperationalError, match="its file was removed or replaced"):
+            database.note("lost", "test")
 
 
 def test_a_database_that_is_a_link_is_neither_read_nor_changed(tmp_path: Path) -> None:

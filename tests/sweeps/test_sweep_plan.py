@@ -183,3 +183,14 @@ def test_two_cells_of_parameters_are_refused_because_the_later_one_would_win(tmp
     nbformat.write(node, file)
     with pytest.raises(ValueError, match=r"cells 1 \(beta = 1.0\) and 3 \(beta = 0.1\) are both tagged"):
         Notebook(file).check_parameters([])
+
+
+def test_two_sets_of_modules_have_two_hashes(tmp_path: Path) -> None:
+    hashes = set()
+    imports = "import a\ntry:\n    import b\nexcept ImportError:\n    pass"
+    for files in ({"a.py": "x = 1\nb.py\0y = 2\n"}, {"a.py": "x = 1\n", "b.py": "y = 2\n"}):
+        notebook = write_notebook(tmp_path / str(len(files)), imports)
+        for name, text in files.items():
+            (notebook.parent / name).write_text(text)
+        hashes.add(Notebook(notebook).sha256)
+    assert len(hashes) == 2
