@@ -353,7 +353,7 @@ def _missing(
             yield f"participant {person.number}: earned {earned[person.id].text(earned[person.id].total)}, but {why}"
 
 
-def _notebook(beside: Path) -> Path:
+def _payment_log(beside: Path) -> Path:
     """Return the file that has a line, of hash and path, for each file of payments of the study, whatever becomes of
     that and of the database."""
     return beside.with_name(f"{beside.stem}-bonuses.log")
@@ -362,7 +362,7 @@ def _notebook(beside: Path) -> Path:
 def _check_noted(beside: Path, written: Collection[str]) -> None:
     """Raise `ValueError` if a file of payments was written which this database does not know, as when it was restored
     from a copy: whom it pays would be paid again."""
-    log = _notebook(beside)
+    log = _payment_log(beside)
     for line in read_text(log).splitlines() if log.exists() else ():
         sha256, _, path = line.partition(" ")
         if sha256 not in written:
@@ -441,7 +441,7 @@ def _write(
             f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run was interrupted'}: the database "
             "has only hashes of ids, so take the same export, or a newer one of the same study at the panel"
         )
-    _store(path, content, _notebook(beside), again)
+    _store(path, content, _payment_log(beside), again)
     database.confirm_bonuses(study.name, file)
     return path
 
