@@ -23,6 +23,7 @@ _CLOSED = ("</think>", "</thinking>")
 _OPENED = ("<think>", "<thinking>")
 _MESSAGE = re.compile(r"<message>|<<message_start>>")
 _MESSAGE_END = re.compile(r"</message>|<<message_end>>")
+_QUOTE = re.compile(r"\s*+>")
 _MAX_REASON = 499
 _MARKUP = str.maketrans("*`", "  ")
 
@@ -132,11 +133,11 @@ def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid
 
 def around_message(said: str) -> tuple[str, str, str]:
     """Part a reply into what stands before its message, the message with its tags, and what stands behind."""
-    low = lower_ascii(said)
+    low, line, at = lower_ascii(said), 0, 0
     for opening in _MESSAGE.finditer(low):
-        line = low.rfind("\n", 0, opening.start()) + 1
-        before = low[line : opening.start()]
-        if before.lstrip().startswith(">") or PHRASES.NOT_SENT.search(before[-80:]):
+        start = opening.start()
+        line, at = low.rfind("\n", at, start) + 1 or line, opening.end()
+        if _QUOTE.match(low, line, start) or PHRASES.NOT_SENT.search(low[max(line, start - 80) : start]):
             continue
         end = _MESSAGE_END.search(low, opening.end())
         stop = end.end() if end else len(said)
