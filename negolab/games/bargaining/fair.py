@@ -158,8 +158,6 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
 
 def rejects(plain: str, heard: Heard) -> bool:
     """Return True if a text refuses where that ends the game: a clause does, and all others add nothing to it."""
-    if is_rejection(words_of(plain), heard.rules, heard.last):
-        return True
     clauses = [without_thanks(words_of(clause)) for clause in _CLAUSE.split(plain)[::2]]
     spoken = [" ".join(word for word in words if word not in _PHRASES.words("POLITE")) for words in clauses]
     ends = [_refuses(clause, heard) for clause in spoken]
