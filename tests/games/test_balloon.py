@@ -34,7 +34,7 @@ SMALL = Instance(
     {"A": {"A01": 7, "B02": 3, "C03": 9, "A04": 12}, "B": {"A01": 9, "B02": 12, "C03": 5, "A04": 3}},
 )
 FORMAT = ("no_reasoning", "no_argument", "untagged", "bad_set", "nothing_to_relay")
-RULE = ("unknown_item", "over_limit", "refuse_inactive", "agree_inactive", "agree_ambiguous")
+RULE = ("unknown_item", "over_limit", "refuse_inactive", "agree_inactive", "agree_ambiguous", "agree_conditional")
 
 
 def balloon(preset: str = "seed", **changes: Any) -> Balloon:

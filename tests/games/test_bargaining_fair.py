@@ -48,6 +48,8 @@ def read(text: str) -> Action | str:
         '{"accept": true}',
         "Decision: accept\n\n**Rationale:** 60 is better than no deal.",
         "a",
+        "60? Deal.",
+        "You want 60? Deal.",
     ],
 )
 def test_an_acceptance_is_taken_in_the_words_people_use(text: str) -> None:
@@ -76,6 +78,8 @@ def test_an_acceptance_is_taken_in_the_words_people_use(text: str) -> None:
         "I know you're happy to accept.",
         "Over my dead body will I accept.",
         '{"accept": true, "reject": true}',
+        "I don't accept.",
+        "I'd rather walk away from this deal.",
     ],
 )
 def test_an_acceptance_that_is_only_spoken_of_is_none(text: str) -> None:
@@ -94,6 +98,7 @@ def test_an_acceptance_that_is_only_spoken_of_is_none(text: str) -> None:
         ("Your offer: 60\nMy offer: 45", 4500),
         ("I could go to 55 if I had to.\n\n45", 4500),
         ('{"action": "counter", "price": "$45.50"}', 4550),
+        ("My last word is 51 and I hope you'll accept.", 5100),
         ('{"accept": null, "price": 45, "amount": "45.00"}', 4500),
     ],
 )
@@ -113,6 +118,13 @@ def test_the_price_that_is_meant_is_the_offer(text: str, cents: int) -> None:
         ("Price: 45\nPrice: 48", "several_prices"),
         ("45.000", "malformed_number"),
         ("4*5", "several_prices"),
+        ("55? Deal.", "ambiguous_accept_and_number"),
+        ("What about 60 minus 10? Deal.", "ambiguous_accept_and_number"),
+        ("I accept that we disagree. 57", "ambiguous_accept_and_number"),
+        ("I hope you'll accept, and I accept 45.", "ambiguous_accept_and_number"),
+        ("I'll take it.", "no_valid_input"),
+        ("I reject that.", "no_valid_input"),
+        ("I'd rather walk away.", "no_valid_input"),
         ("> 45", "no_valid_input"),
     ],
 )
@@ -121,10 +133,70 @@ def test_in_doubt_a_reply_is_asked_again(text: str, code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["Decision: reject", "**Reject**\nReason: 48 is too low", '{"decision": "reject"}', "45"]
+    "text",
+    [
+        "Decision: reject",
+        "**Reject**\nReason: 48 is too low",
+        '{"decision": "reject"}',
+        "45",
+        "I reject the offer.",
+        "Reject. No deal.",
+        "Rejected.",
+        "No, I reject that.",
+        "I have to decline.",
+        "I pass.",
+        "I don't accept.",
+        "I refuse to accept your offer.",
+        "Not bad, but no.",
+        "No, that's too low for me.",
+        "Nope, I'm out.",
+        "My answer is no.",
+        "Sorry, your offer is rejected.",
+        "Decision: declined",
+    ],
 )
 def test_at_the_last_response_a_refusal_ends_the_game(text: str) -> None:
     assert answer(FAIR, LAST, text) == Reject()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I won't reject that.",
+        "Should I reject?",
+        "You said: I reject.",
+        "I reject your logic.",
+        "Not bad.",
+        "No, deal!",
+        "No, I'll take it.",
+        "No, sounds good.",
+        "I never refuse.",
+        "I would have rejected that.",
+        "That is too low.",
+        "I reject, unless you pay more.",
+        "I don't accept my fate.",
+        "They declined.",
+        "I'd walk away.",
+        "Unacceptable",
+    ],
+)
+def test_at_the_last_response_what_is_no_clear_refusal_is_asked_again(text: str) -> None:
+    assert isinstance(answer(FAIR, LAST, text), Invalid)
+
+
+def test_who_may_walk_away_does_so_in_their_own_words() -> None:
+    game = bargaining(reading="fair", walk_away=True)
+    state = after(game, 6000)
+    for text in ("I'd rather walk away from this negotiation.", "I'll walk away now.", "Sorry, I walk away."):
+        assert answer(game, state, text) == Reject()
+    for text in (
+        "I'd walk away.",
+        "I could walk away.",
+        "I'll walk away if you insist.",
+        "I won't walk away.",
+        "Reject.",
+    ):
+        assert isinstance(answer(game, state, text), Invalid)
 
 
 def test_a_message_is_delivered_without_reasoning_and_quoted_lines() -> None:

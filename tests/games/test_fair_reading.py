@@ -198,6 +198,52 @@ def test_an_acceptance_that_names_an_offer_names_the_one_that_waits() -> None:
     assert told.parse("I [Accept] your offer of 2 Wheat for 1 Ore.", seen).accept
     for other in ("5 Wheat", "2 Wheat for 3 Ore", "2 Ore for 1 Wheat", "two Wheat"):
         assert told.parse(f"I [Accept] your offer of {other}.", seen).codes == ("vetoed_reply",)
+    for named in ("your 2 Wheat for my 1 Ore.", "the 2 Wheat for my 1 Ore", "your offer of 2 Wheat for my 1 Ore!"):
+        assert told.parse(f"My apologies for earlier. I [Accept] {named}", seen).accept
+    for other in (
+        *("your 1 Ore for my 2 Wheat.", "your 2 Wheat for my 2 Ore.", "your 2 Wheat for my Ore.", "your 2 Wheat."),
+        *(
+            "your 2 Wheat and 1 Wood for my 1 Ore.",
+            "your 2 Wheat for my 1 Ore if you add 1 Wood.",
+            "your hat for my 1 Ore.",
+        ),
+        *("your 2 Wheat for my 1 Ore is no option.", "your 2 Wheat for my 1 Ore plus 1 Wood.", "2 Wheat for my 1 Ore."),
+        "your offer of 1 Ore for my 2 Wheat.",
+    ):
+        assert told.parse(f"I [Accept] {other}", seen).codes == ("vetoed_reply",)
+
+
+def test_an_offer_that_is_cut_off_is_talk_with_a_warning() -> None:
+    told, seen = after(fair("trading"))
+    for broken in ("Hello. [Offer: 2 Wood -> ", "[Offers: 2 Wood -> 1 Ore]", "[Offer] 2 Wood"):
+        assert told.parse(broken, seen).warnings == ("broken_offer",)
+    assert told.parse("My offer: 2 Wood", seen).warnings == ()
+    assert told.parse("I would never write [Offer: 5 Ore -> 1 Wheat].", seen).warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("argument", "is_taken"),
+    [
+        ("Deal!", True),
+        ("Only this set fits the limit.", True),
+        ("If we had more room, I would ask for more.", True),
+        ("If you agree with my sums, we both gain.", True),
+        ("But only if you add C53 to the set!", False),
+        ("I agree, provided that you drop the rope.", False),
+        ("Fine, unless you also raise the limit.", False),
+        ("But you must take the map.", False),
+    ],
+)
+def test_an_agreement_of_balloon_holds_no_condition(argument: str, is_taken: bool) -> None:
+    game = fair("balloon")
+    match = nl.Match(game, seed=3)
+    (name,) = list(match.seen("A").private.importance)[:1]
+    told, seen = after(game, f"PROPOSAL: {{'{name}'}}\nARGUMENT: {{'One.'}}")
+    text = f"AGREE: {{'{name}'}}\nARGUMENT: {{'{argument}'}}"
+    read = told.parse(text, seen)
+    assert not isinstance(read, Invalid) if is_taken else read.codes == ("agree_conditional",)
+    assert not isinstance(replace(told, reading="literal").parse(text, seen), Invalid)
+    assert not isinstance(told.parse(text.replace("AGREE", "PROPOSAL"), seen), Invalid)
 
 
 def test_talk_of_an_agenda_keeps_the_words_of_a_token_that_does_not_count() -> None:
@@ -211,6 +257,32 @@ def test_a_split_delivers_only_what_is_inside_a_message() -> None:
     assert told.parse("My value is 7. <message>It is 15.</message> Good.", seen).text == "It is 15."
     assert told.parse("My value is 7, so I bluff.", seen).codes == ("message_missing",)
     assert told.parse("<message>hi</message> <coins_to_self>6</coins_to_self>", seen).codes == ("proposal_in_talk",)
+    private = "I won't send <message>my value</message>, because it is private."
+    assert told.parse(private, seen).codes == ("message_missing",)
+    assert told.parse(f"{private} <message>Hello</message>", seen).codes == ("several_messages",)
+    assert told.parse("I won't lie. <message>It is 7.</message>", seen).text == "It is 7."
+    assert told.parse("Why not? I'd not\n<message>It is 7.</message>", seen).text == "It is 7."
+
+
+def test_a_split_after_free_talk_knows_the_end_of_talk_and_no_deal_from_their_mention() -> None:
+    game = fair("split", preset="lewis-2017")
+    told, seen = after(game, "<message>hi</message>")
+    for both in ("<message>Ok, deal!</message><selection>", "<selection>\n<message>Ok</message>"):
+        assert told.parse(both, seen).codes == ("contradictory",)
+    assert told.parse("<message>Ok</message>\n> <selection>", seen).text == "Ok"
+    told, seen = after(game, "<message>hi</message>", "<selection>")
+    for meant in (
+        "<no_agreement>",
+        "<no_deal/>. If you ask why: greed.",
+        "<no_deal/>\nIf only!",
+        "I give up, <no_deal/>",
+    ):
+        assert told.parse(meant, seen).keep is None
+    for other in (
+        *("<no_deal/> unless you take only the hats", "<no_agreement>, if you insist", "If you insist, <no_deal/>"),
+        *("I won't take <no_agreement>", "Not <no_deal/>!"),
+    ):
+        assert told.parse(other, seen).codes == ("unreadable",)
 
 
 def pieces(rng: random.Random, n: int) -> Iterator[str]:

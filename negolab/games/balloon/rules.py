@@ -36,7 +36,7 @@ from negolab.games.balloon.state import (
     Terms,
 )
 from negolab.moves import Moves
-from negolab.reading import REASONING_OPEN
+from negolab.reading import PHRASES, REASONING_OPEN
 
 _TURNS: dict[Seat, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",)}
 _FORMAT = frozenset({"no_reasoning", "no_argument", "untagged", "bad_set", "nothing_to_relay"})
@@ -111,7 +111,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
             return self._fault(seen, (said.code,), said.tag)
         played = self._play(seen.public, seen.seat, said)
         if isinstance(played, effects.MoveResult):
-            return said
+            return self._fault(seen, ("agree_conditional",), self.reader.tags.agree) if self._is_tied(said) else said
         codes = played.codes[: seen.private.patience + 1]  # what comes after the end is not charged
         relay = said.text if len(codes) > 1 else None
         return self._fault(seen, codes, played.tag, played.effort, relay)
@@ -119,6 +119,11 @@ class Balloon(Parameters, frozen=True, kw_only=True):
     @override
     def say(self, action: Say) -> str:
         return self.reader.write(action)
+
+    def _is_tied(self, say: Say) -> bool:
+        """Return True if a message agrees, and its argument ties that to a condition."""
+        is_heard = self.reading == "fair" and self.rules == "stated" and say.agree
+        return bool(is_heard) and PHRASES.CONDITIONAL.search(self.reader.talk(say.text).lower()) is not None
 
     def _play(self, public: Public, seat: Seat, say: Say) -> effects.IllegalMove | effects.MoveResult:
         rule = effects.apply_stated if self.rules == "stated" else effects.apply_reference

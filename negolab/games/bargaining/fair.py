@@ -139,7 +139,7 @@ def _bare(line: str, heard: Heard) -> tuple[Action, str] | None:
 
 def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action | str:
     rules, words, digit = heard.rules, words_of(plain), has_digit(plain)
-    if heard.stands and not digit and "?" not in plain and is_rejection(words, rules, heard.last):
+    if heard.stands and not digit and "?" not in plain and rejects(plain, heard):
         return _REJECT
     is_a = words == ["a"] and not digit
     hit = is_a or not rules.acceptances.isdisjoint(words)
@@ -154,6 +154,24 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
     if found != "several_prices" and _PHRASES.MALFORMED.search(meant):
         return "malformed_number"
     return found or ("vetoed_acceptance" if hit else "no_valid_input")
+
+
+def rejects(plain: str, heard: Heard) -> bool:
+    """Return True if a text refuses where that ends the game: a clause does, and all others add nothing to it."""
+    clauses = [without_thanks(words_of(clause)) for clause in _CLAUSE.split(plain)[::2]]
+    spoken = [" ".join(word for word in words if word not in _PHRASES.words("POLITE")) for words in clauses]
+    ends = [_refuses(clause, heard) for clause in spoken]
+    return any(ends) and all(
+        end or _PHRASES.REFUSES_WITH.fullmatch(clause) for end, clause in zip(ends, spoken, strict=True)
+    )
+
+
+def _refuses(clause: str, heard: Heard) -> bool:
+    return (
+        is_rejection(clause.split(), heard.rules, heard.last)
+        or (heard.last and _PHRASES.REFUSES.fullmatch(clause) is not None)
+        or (heard.rules.walk_away and _PHRASES.WALKS.fullmatch(clause) is not None)
+    )
 
 
 def accepts(plain: str, rules: Grammar) -> bool:
@@ -213,8 +231,8 @@ def _last_sentence_accepts(plain: str, heard: Heard) -> bool:
             continue
         if not (accepts(sentence, rules) and _numbers_fit(plain[at:], heard)):
             return False
-        before = plain[:at]
-        if is_rejection(words_of(before), rules, heard.last):
+        before = _mention(heard.asked).sub(" ", plain[:at])
+        if rejects(before, heard):
             return False
         found = _read_plain(before, heard._replace(last=False), last_word=False)
         return found == _ACCEPT or (isinstance(found, str) and found not in _NO_OFFER)

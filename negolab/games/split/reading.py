@@ -23,6 +23,7 @@ _CLOSED = ("</think>", "</thinking>")
 _OPENED = ("<think>", "<thinking>")
 _MESSAGE = re.compile(r"<message>|<<message_start>>")
 _MESSAGE_END = re.compile(r"</message>|<<message_end>>")
+_QUOTE = re.compile(r"\s*+>")
 _MAX_REASON = 499
 _MARKUP = str.maketrans("*`", "  ")
 
@@ -125,16 +126,18 @@ def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid
             code = "several_messages" if inside else "message_missing"
             reason = "Write <message>your text</message>: only what is inside is delivered."
             return refusal(code, "Your reply holds several messages: send exactly one." if inside else reason)
-        return inside
+        # Beside a message, the tag is a contradiction that the grammar refuses.
+        return f"{inside}{SELECTION}" if free and SELECTION in lower_ascii(around) else inside
     return SELECTION
 
 
 def around_message(said: str) -> tuple[str, str, str]:
     """Part a reply into what stands before its message, the message with its tags, and what stands behind."""
-    low = lower_ascii(said)
+    low, line, at = lower_ascii(said), 0, 0
     for opening in _MESSAGE.finditer(low):
-        line = low.rfind("\n", 0, opening.start()) + 1
-        if low[line : opening.start()].lstrip().startswith(">"):
+        start = opening.start()
+        line, at = low.rfind("\n", at, start) + 1 or line, opening.end()
+        if _QUOTE.match(low, line, start) or PHRASES.NOT_SENT.search(low[max(line, start - 80) : start]):
             continue
         end = _MESSAGE_END.search(low, opening.end())
         stop = end.end() if end else len(said)
@@ -142,13 +145,23 @@ def around_message(said: str) -> tuple[str, str, str]:
     return said, "", ""
 
 
-def fair_proposal(text: str, items: tuple[str, ...]) -> str:
-    """Return a reply without quoted lines, fences, and proposals behind a negation."""
-    kept = "\n".join(spoken_lines(text))
+def fair_proposal(text: str, items: tuple[str, ...], *, free: bool) -> str:
+    """Return a reply without quoted lines, fences, proposals behind a negation, and no deal under a condition.
+
+    Args:
+        text: The reply.
+        items: Names of the item types.
+        free: No deal has a second tag, as after free talk.
+    """
+    kept = "\n".join(spoken_lines(_NO_AGREEMENT.sub(NO_DEAL, text) if free else text))
     low, parts, end = lower_ascii(kept), [], 0
     for opening in name_table(items).opening.finditer(low):
-        if opening.start() >= end and PHRASES.NOT_PROPOSED.search(low[max(0, opening.start() - 80) : opening.start()]):
-            closing = low.find(">", low.find("</", opening.end())) if not opening[0].startswith("<no_deal") else 0
+        is_no_deal = opening[0].startswith("<no_deal")
+        before, behind = low[max(0, opening.start() - 80) : opening.start()], low[opening.end() : opening.end() + 80]
+        is_conditional = PHRASES.CONDITION.match(behind.lstrip(" ,")) or PHRASES.BEHIND_CONDITION.search(before)
+        is_inert = PHRASES.NOT_PROPOSED.search(before) or (is_no_deal and is_conditional)
+        if opening.start() >= end and is_inert:
+            closing = low.find(">", low.find("</", opening.end())) if not is_no_deal else 0
             parts.append(kept[end : opening.start()])
             end = max(closing + 1, opening.end())
     return "".join((*parts, kept[end:]))

@@ -150,7 +150,7 @@ class Split(Parameters, frozen=True, kw_only=True):
         public = seen.public
         if self.reading == "fair" and public.phase != "over":
             talks = public.phase == "talk"
-            meant = fair_talk(text, self.items, free=self.is_free) if talks else fair_proposal(text, self.items)
+            meant = (fair_talk if talks else fair_proposal)(text, self.items, free=self.is_free)
             if isinstance(meant, Invalid):
                 return meant
             text = meant

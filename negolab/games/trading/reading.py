@@ -107,12 +107,13 @@ def is_plain(text: str) -> bool:
 
 def spoken_tokens(text: str, waiting: Deal | None) -> Spoken:
     """Find the tokens of a text without reasoning."""
-    terms = {(units, good) for side in waiting or () for good, units in enumerate(side)}
-    return read_tokens(
-        text,
-        is_offer=lambda body: parse_fair(body) is not None,
-        names_standing=lambda words: terms.issuperset(_amounts(words)) and bool(_amounts(words)),
-    )
+    give, want = [{(units, good) for good, units in enumerate(side) if units} for side in waiting or ((), ())]
+
+    def names_waiting(words: str) -> bool:
+        theirs, *mine = map(_amounts, _FOR_MINE.split(words))
+        return [set(theirs), *map(set, mine)] == [give, want] if mine else give | want >= set(theirs) != set()
+
+    return read_tokens(text, is_offer=lambda body: parse_fair(body) is not None, names_standing=names_waiting)
 
 
 def read_fair(text: str, waiting: Deal | None) -> tuple[Spoken, tuple[Deal | None, ...]]:
@@ -130,8 +131,9 @@ def _amounts(words: str) -> list[tuple[int, int | None]]:
     return [(int(units), _STRICT_NAMES.get(good)) for units, good in re.findall(r"(\d{1,9})x? ([a-z]+)", words)]
 
 
-BROKEN = re.compile(r"\[[oO][fF][fF][eE][rR]\]")
-"""An `[Offer]` without what is offered."""
+BROKEN = re.compile(_HEAD)
+"""The head of a token in talk: of an `[Offer]` without what is offered, or of one that does not end."""
+_FOR_MINE = re.compile(" for (?:my|our) ")
 _TIMES = re.compile(r"(?<!\w)(\d{1,9}) ?x ?(?=[A-Za-z])")
 _AND = re.compile(r" ?[+&] ?")
 
