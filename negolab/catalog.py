@@ -314,7 +314,7 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
         game = os.fspath(game)
     if isinstance(game, Game):
         if preset is not None:
-            raise ValueError("a Game instance has its parameters already: load its module to choose a preset")
+            raise ValueError("a Game instance already has its parameters: load its module to choose a preset")
         return make_game(type(game), {**parameters(game), "preset": game.preset, **params}) if params else game
     if not (game and type(game) is str):
         raise ValueError(f"a game is a name, a module or a Game, not {game!r}")

@@ -203,7 +203,7 @@ def negotiation(
         preset: A preset, or the file of a scenario.
         opponent: A scripted player (None: the model role `opponent`, or the model itself without one).
         n: Number of draws.
-        seed: Seed of the draws.
+        seed: Seed for draws.
         seat: The model's seat.
         swap: Play each draw from both seats, so that `n` must be even.
         params: Parameters of the game that differ from the preset's.

@@ -97,7 +97,7 @@ def check_shared_folder(client: Client, folder: Path) -> None:
         mark.unlink()
     blind = [address for address, read in tokens.items() if read != token]
     if blind:
-        raise ValueError(f"{folder} is not seen by the worker at {blind[0]}: choose a folder that all machines share")
+        raise ValueError(f"the worker at {blind[0]} cannot see {folder}: choose a folder that all machines share")
 
 
 def _read_mark(mark: str) -> str:

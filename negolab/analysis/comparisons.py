@@ -84,7 +84,7 @@ def contrast(
     more = apart[0].reindex(apart[0].index.union(apart[1].index)) - apart[1]
     complete = more.dropna().mean(axis=1)
     if complete.empty:
-        raise NotSharedError(f"{one} and {two} share no draw on which both played every setting, opponent and seat")
+        raise NotSharedError(f"{one} and {two} share no draw with every setting, opponent and seat played by both")
     return Contrast(Sample(list(complete), list(complete.index)), len(more) - len(complete))
 
 

@@ -38,7 +38,7 @@ STEPS: dict[str, tuple[str, list[tuple[int, int]]]] = {
 _CLASSES = {change: kind for kind, (_, changes) in STEPS.items() for change in changes}
 
 MEANINGS = {
-    "joint": "surplus of both above no deal",
+    "joint": "surplus of both seats above no deal",
     "possible": "largest joint surplus that the start allowed: 0 where no deal gains anything",
     "efficiency": "share of the possible joint surplus that was reached: 1 = all",
     "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",

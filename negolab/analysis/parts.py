@@ -75,7 +75,7 @@ def _pool(jobs: Sequence[Any], what: str, workers: int, code: list[str], keep: A
         return True
 
     def fail(job: _Job, reason: str) -> None:
-        raise ValueError(f"{what}: part {job[0] + 1} of {len(jobs)} cannot be worked on: {reason}")
+        raise ValueError(f"{what}: part {job[0] + 1} of {len(jobs)} cannot be processed: {reason}")
 
     numbered, notify = iter(enumerate(jobs)), partial(tqdm.write, file=sys.stderr)
     load = partial(load_code, code)

@@ -105,7 +105,7 @@ def _complete(
     met = set(found[["player", "opponent", "seat"]].drop_duplicates().itertuples(index=False, name=None))
     seats = sorted(found["seat"].unique())
     if missing := next(((*pair, seat) for pair, seat in product(wanted, seats) if (*pair, seat) not in met), None):
-        raise ValueError("unbalanced: {} never played {} at seat {}, so that they cannot be ranked".format(*missing))
+        raise ValueError("unbalanced: {} never played {} at seat {}, so they cannot be ranked".format(*missing))
     cells = found.groupby(["draw", "player", "opponent", "seat"])[column].mean().unstack(["player", "opponent", "seat"])
     complete = cells.dropna()
     if len(complete) < 2:

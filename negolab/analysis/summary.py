@@ -227,7 +227,7 @@ def fallback_lines(result: Tally) -> Iterator[str]:
             yield f"{player}: {told}: {list_causes(found)}"
     if result.fallbacks:
         decided = f"such moves (fallbacks) decided {result.decided:,} of {result.played:,} matches"
-        yield f"{decided}; {result.played - result.fallbacks:,} had none"
+        yield f"{decided}; {result.played - result.fallbacks:,} had no fallbacks"
 
 
 def _sample(result: Tally) -> Iterator[str]:

@@ -87,7 +87,7 @@ SEAT_COLUMNS: Columns = [
         "",
         "gain / (gain + gain of the other)",
     ),
-    Column("joint", "amount", "surplus of both above no deal", STAKES, "gain of A + gain of B"),
+    Column("joint", "amount", "surplus of both seats above no deal", STAKES, "gain of A + gain of B"),
     Column("possible", "amount", "largest joint surplus that the start allowed", STAKES),
     Column("first_offer", "value", "the seat's first proposal: a price in cents, or who gets what as JSON"),
     Column("first_offer_payoff", "amount", "what that proposal would have paid the seat by itself", STAKES),
@@ -146,7 +146,7 @@ PROPOSALS: Columns = [
     Column("own_payoff", "amount", "what it would have paid its author by itself, if accepted", STAKES),
     Column("other_payoff", "amount", "what it would have paid the other seat by itself", STAKES),
     Column("own_total", "amount", "its author's payoff or gain then, earlier rounds or trades included", STAKES),
-    Column("other_total", "amount", "the same of the other seat", STAKES),
+    Column("other_total", "amount", "the same for the other seat", STAKES),
     Column("covered", "boolean", "false: the other seat did not have what it asks for, so it could not be accepted"),
     Column("concession", "amount", CONCEDED, STAKES),
     Column("price_cents", "integer", "the price that it names", "cents"),
@@ -187,7 +187,7 @@ UTTERANCES: Columns = [
 
 FORMULAS: dict[str, tuple[str, str]] = {
     "joint": ("gain of A + gain of B", ""),
-    "possible": ("largest joint payoff - payoffs of both without a deal; at least 0", ""),
+    "possible": ("largest joint payoff - both seats' payoffs without a deal; at least 0", ""),
     "efficiency": ("joint / possible; 0 without a deal", ""),
     "frontier_distance": ("Euclidean distance of (payoff of A, payoff of B) to the nearest point of the frontier", ""),
     "nash_distance": ("Euclidean distance to the point with the largest product of gains", "Nash 1950"),

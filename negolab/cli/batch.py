@@ -173,7 +173,7 @@ def read_flags(
     on_stop: Annotated[
         Literal["finish", "drop"], advanced(help="Effect of the first Ctrl-C on running matches.")
     ] = "finish",
-    base_url: Annotated[str | None, _model("Endpoint of the models (default: $NEGOLAB_BASE_URL).")] = None,
+    base_url: Annotated[str | None, _model("Endpoint for models (default: $NEGOLAB_BASE_URL).")] = None,
     concurrency: Annotated[
         int | None, advanced(help="Maximum number of simultaneous calls per model (default: 200).", min=1)
     ] = None,
@@ -245,13 +245,13 @@ def batch(
     game: GameName,
     a: Annotated[str, typer.Option(help="Player in seat A: `time:beta=0.2`, `llm:MODEL` or `mine.py:Haggler,beta=2`.")],
     b: Annotated[str, typer.Option(help="Player in seat B.")],
-    out: Annotated[Path, typer.Option(help="Folder of the run.")],
+    out: Annotated[Path, typer.Option(help="Folder for the run.")],
     *,
     n: Annotated[int, typer.Option(help="Total number of matches.")] = 100,
-    seed: Annotated[int, typer.Option(help="Seed of the run.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed for the run.")] = 0,
     preset: Preset = None,
     set_: Set = None,
-    swap: Annotated[bool, typer.Option("--swap", help="Play every draw from both seats.")] = False,
+    swap: Annotated[bool, typer.Option("--swap", help="Play each draw (random setup) from both seats.")] = False,
     flags: RunFlags,
 ) -> None:
     """Play many matches between two players. Run the same command again to resume.

@@ -60,11 +60,11 @@ def clear(
     """Delete cached answers. An unfinished run then pays for its answers again."""
     with _user_cache() as cache:
         if cache is not None:
-            print(f"{cache.clear(older * 86400):,} answers forgotten; {cache.file}")
+            print(f"{cache.clear(older * 86400):,} answers deleted; {cache.file}")
 
 
 def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run's folder.")]) -> None:
-    """Print every model call of a run as a line of JSON."""
+    """Print every model call in a run as a line of JSON."""
     from negolab.llm.cache import Cache, default_file
 
     about = manifest.read(run)

@@ -41,7 +41,7 @@ def code(
     model: Annotated[
         str | None, typer.Option(help="The coder is a model: llm:gpt-5-mini,temperature=0,persona=strict.md.")
     ] = None,
-    base_url: Annotated[str | None, typer.Option(help="Endpoint of the model.")] = None,
+    base_url: Annotated[str | None, typer.Option(help="Endpoint for the model.")] = None,
     concurrency: Annotated[int, typer.Option(help="Maximum number of simultaneous calls.", min=1)] = 20,
     budget: Annotated[
         float | None, typer.Option(help="Maximum total cost of coding this run in US dollars.", min=0)

@@ -214,7 +214,7 @@ def _print_camps(records: list[Record], out: Path) -> None:
 
 @app.command()
 def clembench(
-    folders: Annotated[list[Path], typer.Argument(metavar="SOURCE...", help="Folders of results, or parts of them.")],
+    folders: Annotated[list[Path], typer.Argument(metavar="SOURCE...", help="Results folders, or parts of them.")],
     out: Out,
     scores: Annotated[bool, typer.Option("--scores", help="Print a line for each stored score.")] = False,
 ) -> None:
@@ -229,9 +229,7 @@ def clembench(
     imported, left_out, repeated = _read_episodes(folders)
     told = count_left_out(left_out)
     if not imported:
-        raise ValueError(
-            f"no episode to import in {', '.join(map(str, folders))}: {'; '.join(told) or 'there is none'}"
-        )
+        raise ValueError(f"no episodes to import in {', '.join(map(str, folders))}: {'; '.join(told) or 'none found'}")
     found = {id_: (id_, partial(imported.__getitem__, id_)) for id_ in imported}
     _, written = import_records(found, out, "episode")
     print(f"{out}: {counted(len(imported), 'record')}" + (f", {written:,} of them new" * (written < len(imported))))

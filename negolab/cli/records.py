@@ -82,8 +82,8 @@ def replay(
 ) -> None:
     """Print a match, or list the matches of a run.
 
-    With --browser, open the matches in the browser. With --html, write a file to send: it opens in any browser, without
-    negolab and without a network; with --seat, it contains only what that seat saw.
+    With --browser, open the matches in the browser. With --html, write a file to share: it opens in any browser,
+    offline and without negolab; with --seat, it contains only what that seat saw.
     """
     modules = import_games(file, module, trust)
     if browser:

@@ -51,7 +51,7 @@ class ServeOptions(ServerOptions, frozen=True, tag="serve"):
     ] = False
     certfile: Annotated[Path | None, advanced(help="TLS certificate, if no proxy handles TLS.")] = None
     keyfile: Annotated[Path | None, advanced(help="Private key for the certificate.")] = None
-    kernel_user: Annotated[str | None, advanced(metavar="NAME", help="User that runs the kernels (needs root).")] = None
+    kernel_user: Annotated[str | None, advanced(metavar="NAME", help="User to run kernels as (needs root).")] = None
     max_kernels: Annotated[
         int | None, advanced(min=1, help="Maximum number of simultaneous participants (default: depends on memory).")
     ] = None

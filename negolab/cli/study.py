@@ -152,7 +152,7 @@ def links(
 ) -> None:
     """Print links for participants, one per line; without -n or --open, the unused links."""
     if open_ and (n is not None or out is not None or test):
-        raise ValueError("--open prints one open link: leave out -n and --out, and --test")
+        raise ValueError("--open prints one open link: leave out -n, --out and --test")
     study = read_study(file)
     tokens.link_url(url, "")
     _warn_of_missing_models(study)
@@ -269,7 +269,7 @@ def doctor(
     base_urls: BaseUrls = None,
     prices: PriceOption = None,
 ) -> None:
-    """Check everything a session needs. Exits with 1 if anything is wrong.
+    """Check everything a session needs. Exit with 1 if anything is wrong.
 
     Pass the same options that you pass to `negolab serve`.
     """

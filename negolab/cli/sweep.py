@@ -41,8 +41,8 @@ from negolab.sweeps.status import RETRYABLE, CellStatus, State
 app = Group("sweep", "Run one notebook over a grid of parameters.")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The sweep plan.")]
-Out = Annotated[Path | None, typer.Option(help="Folder of the sweep (default: data/runs/PLAN).")]
-Tiny = Annotated[bool, typer.Option("--tiny", help="Run a trial: the ends of each axis, once.")]
+Out = Annotated[Path | None, typer.Option(help="Folder for the sweep (default: data/runs/PLAN).")]
+Tiny = Annotated[bool, typer.Option("--tiny", help="Run a trial: each axis's endpoints, once.")]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter that the plan fixes or omits. Repeatable."),

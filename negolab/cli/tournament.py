@@ -39,11 +39,13 @@ def run(
     players: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Players, if there is no plan: linear,time:beta=0.3")
     ] = None,
-    n: Annotated[int | None, typer.Option(help="Number of draws (default: the plan's, or 50).", min=1)] = None,
-    seed: Annotated[int | None, typer.Option(help="Seed of the draws (default: the plan's, or 0).")] = None,
+    n: Annotated[
+        int | None, typer.Option(help="Number of draws, or random setups (default: the plan's, or 50).", min=1)
+    ] = None,
+    seed: Annotated[int | None, typer.Option(help="Seed for draws (default: the plan's, or 0).")] = None,
     preset: Preset = None,
     set_: Set = None,
-    out: Annotated[Path | None, typer.Option(help="Folder of the tournament (default: data/runs/PLAN).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the tournament (default: data/runs/PLAN).")] = None,
     flags: RunFlags,
 ) -> None:
     """Pit many players against each other and rank them. Run the same command again to resume.

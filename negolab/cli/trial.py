@@ -60,7 +60,7 @@ def try_(
     prices: PriceOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the bots' tables.")] = None,
 ) -> None:
-    """Test a study with bots or real browsers. Exits with 1 if anything is wrong.
+    """Test a study with bots or real browsers. Exit with 1 if anything is wrong.
 
     Nothing is saved unless you pass --out or --pictures.
     """

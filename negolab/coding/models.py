@@ -130,4 +130,4 @@ async def _ask(
         except ValueError as error:
             why = str(error)
             sent = (*sent, Message("assistant", text or "-"), Message("user", f"{why} Answer again, with JSON alone."))
-    raise NoLegalMove(f"none of {ATTEMPTS} answers could be read; the last: {why}")
+    raise NoLegalMove(f"none of {ATTEMPTS} answers could be read; last: {why}")

@@ -83,8 +83,8 @@ class Models:
         url = api_keys.base_url(base_url, self._environment)
         if url == api_keys.DEFAULT_URL and not self._environment.get(key or api_keys.DEFAULT_KEY):
             raise ValueError(
-                f"the environment variable {key or api_keys.DEFAULT_KEY} is not set: set it to the key of {url}, or "
-                f"name another service by --base-url or ${api_keys.URL_NAMES[0]}"
+                f"environment variable {key or api_keys.DEFAULT_KEY} is not set: set it to the key for {url}, or "
+                f"name another service with --base-url or ${api_keys.URL_NAMES[0]}"
             )
 
     @property

@@ -153,6 +153,6 @@ def read_persona(path: str) -> Persona:
     except UnicodeDecodeError:
         raise ValueError(f"persona {path} is not UTF-8 text") from None
     if not text or len(content) > MAX_PERSONA:
-        must = f"must hold some text, at most {MAX_PERSONA} bytes"
+        must = f"must contain some text, at most {MAX_PERSONA} bytes"
         raise ValueError(f"persona {path} {must}")
     return Persona(text, file.name, hashlib.sha256(content).hexdigest())

@@ -95,7 +95,7 @@ def class_factory(
     except Exception as error:
         if not facts and isinstance(error, ValueError):
             raise
-        raise ValueError(f"player {name!r} cannot be made: {describe_failure(error)}") from error
+        raise ValueError(f"player {name!r} cannot be created: {describe_failure(error)}") from error
     given = {param: value for param, value in converted.items() if param in amounts and value is not None}
     told = [f"{param} is {game.format_payoff(value)}" for param, value in given.items()]
     return replace(_factory(name, spec or shown, origin, probe, game, facts, create), amounts=", ".join(told))
@@ -133,7 +133,7 @@ def _bind(
 def object_factory(player: Any, game: AnyGame) -> PlayerFactory:
     """Return the factory of a player that was given as an object: it plays all of its matches itself."""
     if isinstance(player, LLM):
-        raise ValueError(f"a model keeps the chat of one match: give its name, {player.name!r}")
+        raise ValueError(f"a model keeps one match's chat: pass its name, {player.name!r}")
     name = getattr(player, "name", None)
     shown = name if isinstance(name, str) and name else type(player).__name__
     return _factory(shown, shown, player, player, game, code_facts(type(player)), lambda *_: player)

@@ -92,14 +92,14 @@ def resolve(spec: PlayerSpec, game: AnyGame, *, load: bool = True, **params: Any
             f"object with reply(told, ask), not {spec!r:.80}"
         )
     if params:
-        raise ValueError(f"{type(spec).__name__} is already made, so it takes no parameters")
+        raise ValueError(f"{type(spec).__name__} is already an object, so it takes no parameters")
     return object_factory(spec, game)
 
 
 def _resolve_text(spec: str, game: AnyGame, load: bool, params: dict[str, Any]) -> PlayerFactory:
     if spec.startswith(MODEL_PREFIX):
         if "model" in params:
-            raise ValueError(f"model is given twice: {spec!r} names the model already")
+            raise ValueError(f"model is given twice: {spec!r} already names the model")
         return _resolve_model({**parse_model_name(spec), **params}, game, load)
     name, _, tail = spec.partition(":")
     classes = _shipped_players(game)

@@ -119,7 +119,7 @@ def run(
         game: A game, or the name of one with its default preset.
         a: Player of seat A: "llm:gpt-5-mini", or one that `batch` takes.
         b: Player of seat B.
-        out: Folder of the run. Repeating the call with the same plan continues it.
+        out: Folder for the run. Repeating the call with the same plan continues it.
         n: Number of matches; with `swap` even.
         seed: Seed from which those of deals and players are derived.
         swap: Play every deal twice, with the seats exchanged.
@@ -287,7 +287,9 @@ def _check_sendable(parts: Sequence[Part]) -> None:
         for player in part.players:
             if player.is_async:
                 kind = "a model" if player.is_model else "async"
-                raise ValueError(f"a scheduler's workers play strategies, and {player.name} is {kind}: leave it out")
+                raise ValueError(
+                    f"a scheduler's workers play only strategies, and {player.name} is {kind}: leave out the scheduler"
+                )
         if why_not := why_one_process(part.game, part.plan, {player.name: player for player in part.players}):
             raise ValueError(f"a scheduler's workers cannot play this: {why_not}")
 

@@ -114,9 +114,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_fields(self)
         if self.workers is not None and self.scheduler is not None:
-            raise ValueError(
-                "games are played by workers of this machine or by those of a scheduler: choose one of them"
-            )
+            raise ValueError("games are played by workers on this machine or on a scheduler: choose one")
         if unknown := self.retry - set(get_args(StopReason)):
             raise ValueError(f"retry takes {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
 

@@ -41,7 +41,7 @@ def call_within(seconds: float, function: Callable[..., T], *args: Any) -> T:
     else:
         result = function(*args)
     if time.monotonic() - began > seconds:
-        raise CallTimedOut(f"not over after {seconds:g} s")
+        raise CallTimedOut(f"not done after {seconds:g} s")
     return result
 
 
@@ -57,7 +57,7 @@ def _call_with_alarm(seconds: float, function: Callable[..., T], *args: Any) -> 
         finally:
             signal.setitimer(signal.ITIMER_REAL, 0)
     except _Interrupt:
-        raise CallTimedOut(f"not over after {seconds:g} s") from None
+        raise CallTimedOut(f"not done after {seconds:g} s") from None
     finally:
         signal.signal(signal.SIGALRM, before)
 

@@ -286,12 +286,12 @@ def _earned(
             f"participants were shown amounts in {' and '.join(sorted(others))}, and the study file says "
             f"{settlement.currency.code}: restore it, or pay what the file says with --recompute"
         )
-    paid = "paid is what the file says" if recompute else "paid is what they were shown; --recompute pays the other"
+    paid = "the file's amount is paid" if recompute else "the amount shown is paid; --recompute pays the other"
     for id, person in known.items():
         one, other = shown.get(person.id), now.get(person.id)
         if one and other and (one.total, one.currency) != (other.total, other.currency):
             settlement.said.append(
-                f"{id}: was shown {one.text(one.total)}, by the file now {other.text(other.total)}: {paid}"
+                f"{id}: was shown {one.text(one.total)}, but the study file now gives {other.text(other.total)}: {paid}"
             )
     return now if recompute else now | shown
 
@@ -439,7 +439,7 @@ def _write(
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise ValueError(
             f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run was interrupted'}: the database "
-            "has only hashes of ids, so take the same export, or a newer one of the same study at the panel"
+            "has only hashes of ids, so use the same export, or a newer one of the same study at the panel"
         )
     _store(path, content, _payment_log(beside), again)
     database.confirm_bonuses(study.name, file)

@@ -43,7 +43,7 @@ def check_links(links: Mapping[Ending, str], codes: Mapping[Ending, str]) -> Non
         if "{" in (rest := link.replace(CODE, "")) or "}" in rest:
             raise ValueError(f"{place}: the only word in braces is {CODE}")
         if CODE in link and ending not in codes:
-            raise ValueError(f'{place} needs a code: write {ending} = "..." into [codes], or leave {CODE} out')
+            raise ValueError(f'{place} needs a code: write {ending} = "..." under [codes], or leave {CODE} out')
 
 
 def completion_link(link: str, code: str) -> str:

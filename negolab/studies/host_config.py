@@ -53,7 +53,7 @@ def parse_endpoint(text: str | None, environment: Mapping[str, str]) -> Endpoint
     url, sign, rest = text.partition(",")
     name, _, value = rest.partition("=")
     if sign and (name.strip() != "key" or not value.strip()):
-        raise ValueError(f"--base-url {url},...: after the address comes key=NAME, the variable that holds its key")
+        raise ValueError(f"--base-url {url},...: write key=NAME after the address, the variable that holds its key")
     return EndpointAddress(base_url(url.strip(), environment), value.strip() or None)
 
 

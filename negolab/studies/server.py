@@ -366,7 +366,7 @@ def main() -> None:
     parser.add_argument(
         "--wait", action="store_true", help="start even if the database is unavailable, and wait for it"
     )
-    parser.add_argument("--module", action="append", default=[], help="of games or players of the researcher's own")
+    parser.add_argument("--module", action="append", default=[], help="module with your own games or players")
     args = parser.parse_args()
     logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)
     try:

@@ -112,7 +112,7 @@ class RoundsStep(BaseStep, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.seconds is not None:
-            raise ValueError("seconds is for a page: write limits of matches into [limits]")
+            raise ValueError("seconds is for a page: write match limits under [limits]")
 
 
 class PracticeStep(RoundsStep, frozen=True, kw_only=True, tag="practice"):
@@ -146,7 +146,7 @@ class MatchStep(RoundsStep, frozen=True, kw_only=True, tag="match"):
         if self.seeds and len(self.seeds) != self.matches:
             raise ValueError(f"seeds must be one for each of the {self.matches} matches, not {len(self.seeds)}")
         if self.seeds and self.deals == "shared":
-            raise ValueError("seeds fix the draws for everybody: leave deals out")
+            raise ValueError("seeds fix the draws for everybody: leave out deals")
 
 
 class ResultsStep(BaseStep, frozen=True, kw_only=True, tag="results"):
@@ -214,7 +214,7 @@ def check_steps(steps: Sequence[Step], consent: str, instructions: str) -> None:
     if "match" not in kinds:
         raise ValueError('no step has kind = "match": write one')
     if "consent" in kinds[1:]:
-        raise ValueError("consent comes first: before it nothing may be asked or shown")
+        raise ValueError("consent comes first: nothing may be asked or shown before it")
     if consent and "consent" not in kinds:
         raise ValueError('the study has a consent text: begin with a step of kind = "consent", or delete the text')
     if "end" in kinds[:-1]:

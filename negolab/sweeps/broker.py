@@ -86,7 +86,7 @@ class Broker:
         async def guarded(request: web.Request) -> web.Response:
             header = request.headers.get("Authorization", "").encode("utf-8", "replace")
             if not hmac.compare_digest(header, f"Bearer {self.token}".encode()):
-                return _error_response(401, "invalid_api_key", "this broker answers the cells of its own sweep")
+                return _error_response(401, "invalid_api_key", "this broker answers only cells of its own sweep")
             try:
                 return await handler(request)
             except GameFailed as failed:
@@ -115,7 +115,7 @@ def _parse_call(body: bytes) -> Call:
     except msgspec.DecodeError as error:
         raise GameFailed(f"not a request for a chat completion: {error}") from None
     if request.stream:
-        raise GameFailed("a broker's answers come whole: leave out stream")
+        raise GameFailed("a broker sends only complete answers: leave out stream")
     repetition = params.pop(REPETITION, None)
     for name in _CompletionRequest.__struct_fields__:
         params.pop(name, None)

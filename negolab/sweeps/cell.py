@@ -142,10 +142,10 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
             if attempt in _stopped:
                 raise SweepStopped from None
             if timed_out():
-                return _Ran("timeout", CellError(kind="TimeoutError", text=f"not over after {job.cell_seconds:g} s"))
+                return _Ran("timeout", CellError(kind="TimeoutError", text=f"not done after {job.cell_seconds:g} s"))
             if asyncio.run(kernel.is_alive()):
                 raise
-            return _Ran("died", CellError(kind="DeadKernelError", text="its kernel ended under it"))
+            return _Ran("died", CellError(kind="DeadKernelError", text="its kernel died"))
         finally:
             del _running[attempt]
     if (left := leaving_cell(executed)) is not None:

@@ -181,7 +181,7 @@ class Sweep:
         except CancelledError:
             raise RuntimeError("the scheduler is gone: finished cells are kept; run the sweep again") from None
         except KilledWorker as killed:
-            error = CellError(kind="KilledWorker", text="each worker that ran it ended under it")
+            error = CellError(kind="KilledWorker", text="every worker that ran it died")
             cell_status = self._write_status(cell, "died", killed.last_worker.address, error)
         except Exception as raised:  # in the worker, before it could write a status
             error = CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])

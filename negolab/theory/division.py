@@ -62,7 +62,7 @@ def _joint(division: Division, units: int, a: int, b: int) -> Fraction:
 
 def _mean(values: Sequence[Fraction]) -> Fraction:
     if not values:
-        raise ValueError("nothing can be expected of no pairs of values, or of pairs that are all alike")
+        raise ValueError("there are no pairs of values to average, or none whose values differ")
     return sum(values, Fraction(0)) / len(values)
 
 

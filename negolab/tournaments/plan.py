@@ -32,7 +32,7 @@ class Design(TomlTable, frozen=True, kw_only=True):
         seats: "both", or the seat of the entrants where `opponents` is a list.
         repeats: Matches on each draw in the same seats, where a model plays.
         opponents: "others", "all" (the others and oneself), or the labels of players that all others meet.
-        seed: Seed of the draws.
+        seed: Seed for draws.
     """
 
     draws: Count = 50
@@ -105,7 +105,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
             raise ValueError(f"conditions: no player is a model, {MODEL_PREFIX}MODEL: remove them")
         listed = isinstance(self.design.opponents, tuple)
         if self.design.seats != "both" and not listed:
-            raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...], whom the others meet")
+            raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...], that the others play")
         named = [] if isinstance(self.design.opponents, str) else [*self.design.opponents]
         for label, given in self.games.items():
             only = given.get("players", []) if isinstance(given, dict) else []

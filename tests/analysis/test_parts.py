@@ -111,7 +111,7 @@ def test_a_job_whose_worker_dies_is_done_by_a_new_one_and_named_if_that_dies_too
     work_on([partial(jobs.square, 1), partial(jobs.die_once, str(tmp_path / "done"))], found.append, "work")
     assert found == [1, "done"]
     with pytest.raises(
-        ValueError, match="work: part 2 of 2 cannot be worked on: its worker ended with status 9, twice"
+        ValueError, match="work: part 2 of 2 cannot be processed: its worker ended with status 9, twice"
     ):
         work_on([partial(jobs.square, 1), partial(os._exit, 9)], found.append, "work")
 

@@ -102,7 +102,7 @@ def test_a_refused_answer_is_asked_for_again_with_the_reason_and_then_left_out(r
     failed = coded(run, stubborn, "stubborn")
     assert len(failed) == 12 and len(stubborn.calls) == 36
     assert failed[0].startswith(
-        "not coded: m0, turn 0, seat A: none of 3 answers could be read; the last: It is not one JSON"
+        "not coded: m0, turn 0, seat A: none of 3 answers could be read; last: It is not one JSON"
     )
     assert "stubborn" not in latest(run, "mine")
 

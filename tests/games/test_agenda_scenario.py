@@ -88,7 +88,7 @@ MISTAKES = [
     ("turns = 10", "turns = 10\nturns = 12", "line 3: Cannot overwrite a value: this name is"),
     ('"middle"', '"LOW"', "issues[0].options[1] is the same as issues[0].options[0], 'LOW'"),
     ('"food"', '"Price"', "issues[1].name is the same as issues[0].name"),
-    ('"middle"', '"a; b"', "issues[0].options[1] must not hold ';', which offers are written with"),
+    ('"middle"', '"a; b"', "issues[0].options[1] must not contain ';', which offers use"),
     ('"food"', '"2 meals"', "issues[1].name must begin with a letter, not '2 meals'"),
     ('"food"', '" "', "issues[1].name is empty: write a name"),
     ('["low", "middle", "high"]', '["low"]', "issue 'price': options must be a list of at least 2 texts, not ['low']"),

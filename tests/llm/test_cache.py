@@ -293,8 +293,8 @@ def test_the_command_line_tells_and_clears(tmp_path: Path, monkeypatch: pytest.M
         keep(cache, (call(), answer()), (call(1), answer(finish="length")))
     shown = negolab("cache", "stats").stdout
     assert "m at http://127.0.0.1:1/v1" in shown and "2 answers (1 kept for a single run)" in shown and "$0.50" in shown
-    assert "0 answers forgotten" in negolab("cache", "clear", "--older", "1").stdout
-    assert "2 answers forgotten" in negolab("cache", "clear").stdout
+    assert "0 answers deleted" in negolab("cache", "clear", "--older", "1").stdout
+    assert "2 answers deleted" in negolab("cache", "clear").stdout
     file.write_text("not a database, but long enough for its head")
     assert "not a cache of answers" in refusal("cache", "clear")
 

@@ -179,7 +179,7 @@ def test_a_reason_to_stop_that_is_not_known_is_named_once() -> None:
     model = ParameterCompatibility("small", told.append)
     for reason in ("because", "because", "tired"):
         model.note_reason(reason)
-    line = "small ends answers for an unknown reason, {!r}: it is asked again"
+    line = "small ends answers for an unknown reason, {!r}: they are requested again"
     assert told == [line.format("because"), line.format("tired")]
 
 
@@ -437,7 +437,7 @@ def test_a_key_is_found_by_the_name_of_its_variable() -> None:
     assert read_key(None, {"OPENAI_API_KEY": " abc "}).reveal() == "abc"
     assert read_key("MINE", {"MINE": "abc"}).reveal() == "abc"
     assert read_key(None, {}).reveal() == "none"
-    with pytest.raises(ValueError, match="the environment variable MINE is not set"):
+    with pytest.raises(ValueError, match="environment variable MINE is not set"):
         read_key("MINE", {})
 
 

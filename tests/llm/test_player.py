@@ -144,7 +144,7 @@ def test_a_persona_is_the_system_message_and_its_hash_is_noted(tmp_path: Path) -
     }
 
 
-@pytest.mark.parametrize(("held", "why"), [(b"", "must hold some text"), (b"\xff", "not UTF-8")])
+@pytest.mark.parametrize(("held", "why"), [(b"", "must contain some text"), (b"\xff", "not UTF-8")])
 def test_a_persona_is_a_text(tmp_path: Path, held: bytes, why: str) -> None:
     (tmp_path / "p.txt").write_bytes(held)
     with pytest.raises(ValueError, match=why):

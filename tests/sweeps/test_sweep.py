@@ -166,7 +166,7 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
     assert said["raises"] == status.CellError(kind="KeyError", text="'no such thing'", cell=3)
     assert said["leaves"] == status.CellError(kind="SystemExit", text="it ended the notebook", cell=3)
     assert said["idles"] and "played nothing" in said["idles"].text
-    assert said["loops"] and said["loops"].text == "not over after 5 s"
+    assert said["loops"] and said["loops"].text == "not done after 5 s"
     assert [one.params["how"] for one in SweepFolder(out).done().values()] == ["well"]
     assert sweep_command("run", str(file), "--out", str(out)).returncode == 2, "they are not run again by themselves"
     assert len(list((out / "attempts").iterdir())) == 5

@@ -206,7 +206,7 @@ def test_a_key_that_is_not_set_is_said_before_anything_runs(server: Server, tmp_
     file = models_plan(tmp_path, server)
     file.write_text(file.read_text("utf-8").replace("A_PROVIDERS_KEY", "NO_SUCH_KEY"), "utf-8")
     ran = sweep_command("run", str(file), "--out", str(tmp_path / "out"))
-    assert ran.returncode == 2 and "the environment variable NO_SUCH_KEY is not set" in ran.stderr
+    assert ran.returncode == 2 and "environment variable NO_SUCH_KEY is not set" in ran.stderr
     assert not (tmp_path / "out" / "attempts").exists() and server.counts()["requests"] == 0
 
 

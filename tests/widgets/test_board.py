@@ -45,7 +45,7 @@ def half_done_sweep(tmp_path: Path) -> SweepFolder:
             fault = CellError(kind="KeyError", text="<b>no such thing</b>", cell=3)
             status.write_status(attempt, cell.status("failed", number, 10.0, 11.0, worker="here", error=fault))
         elif how == "loops":
-            fault = CellError(kind="TimeoutError", text="not over after 5 s")
+            fault = CellError(kind="TimeoutError", text="not done after 5 s")
             status.write_status(attempt, cell.status("timeout", number, 10.0, 15.0, worker="here", error=fault))
     return folder
 

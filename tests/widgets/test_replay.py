@@ -448,7 +448,7 @@ def test_both_seats_cannot_be_one_persons_and_where_the_match_is_over_there_is_n
     for seat in SEATS:
         choose(replay, f"Seat {seat} continues with", "you, at the table")
     press(replay, "Branch from this step")
-    assert "One seat can be yours" in drawn(replay)
+    assert "Only one seat can be yours" in drawn(replay)
     replay._cockpit.step = replay._cockpit.count
     button = replay._branching._branch_button
     assert button.disabled

@@ -165,11 +165,11 @@ def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Ho
     field(page, "Your age").value = "many"
     field(page, "What do you hope").value = EVIL
     press_button(page, "Send answers")
-    for words in ("Please answer.", "Please write a number.", "Please correct 2 answers above."):
+    for words in ("Please answer.", "Please enter a number.", "Please correct 2 answers above."):
         assert words in page_text(page)
     assert field(page, "What do you hope").value == EVIL
     field(page, "Your age").value = "33"
-    assert "Please write a number." not in page_text(page), "a fault goes when its answer is changed"
+    assert "Please enter a number." not in page_text(page), "a fault goes when its answer is changed"
     before = field(page, "Have you done this before? (required)")
     before.set_state({"options": ["sometimes"]})
     before.take("sometimes")

@@ -249,7 +249,7 @@ def test_the_clock_counts_rounds_and_own_offers_left() -> None:
     for said, seat, clock in (
         ((), "A", "Round 1 of 6, 3 offers left for you"),
         (("60", "42", "58", "44", "57"), "B", "Round 5 of 6, 1 offer left for you"),
-        (("45",), "A", "Round 6 of 6, no offer left"),
+        (("45",), "A", "Round 6 of 6, out of offers"),
         (("reject",), "B", "Ended in round 6 of 6"),
     ):
         for text in said:

@@ -31,14 +31,14 @@ METHOD = (
 )
 PER_MATCH = (
     "Below each ranking are means per match, with 95% intervals by draw where draws differ. The joint gain is a share "
-    "of the largest possible one, turns are the moves of both, and costs are the player's own at list price."
+    "of the largest possible one, turns are both sides' moves, and costs are the player's own at list price."
 )
 POLL_INTERVAL, LOOK_SHARE = 3.0, 0.1
 """Seconds between two looks at the records, at least, and the share of time that looking may take."""
 PLANES = (
     "In the drawings, the player's own share of the largest joint gain grows to the right, the opponent's upward. The "
     "area of a dot grows with its number of matches, and the cross is their mean with its 95% intervals. The axes meet "
-    "where nobody gains; no deal lies beyond the slanting line. What is far outside is drawn at the edge."
+    "where nobody gains; no deal lies beyond the slanting line. Points far outside are drawn at the edge."
 )
 _REACH, _STEP = (-25, 125), 4
 """The percents that are drawn, and the distance of dots."""

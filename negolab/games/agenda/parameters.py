@@ -128,7 +128,7 @@ def _check_name(place: str, name: str) -> None:
     if not fold(name):
         raise ValueError(f"{place} is empty: write a name")
     if (found := _FORBIDDEN.search(name)) is not None:
-        raise ValueError(f"{place} must not hold {found[0]!r}, which offers are written with: {name!r}")
+        raise ValueError(f"{place} must not contain {found[0]!r}, which offers use: {name!r}")
     if len(name.splitlines()) > 1 or name.endswith(("\n", "\r")):
         raise ValueError(f"{place} must be on one line, not {name!r}")
 

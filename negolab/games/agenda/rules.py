@@ -214,7 +214,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         messages = public.messages + (entry,)  # noqa: RUF005 -- twice as fast as unpacking
         if message.reply == "accept":
             if public.standing is None:
-                raise ValueError(f"seat {seat} cannot accept: no offer stands")
+                raise ValueError(f"seat {seat} cannot accept: there is no standing offer")
             return State(Public(None, messages, public.standing, "agreed"), state.private)
         if message.reply == "walk away":
             return State(Public(None, messages, None, "walked_away"), state.private)

@@ -37,7 +37,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
         if self.talk and self.talk != " ".join(self.talk.split()):
             raise ValueError(f"talk must have single blanks only, between words: {self.talk!r:.100}")
         if reads_as_token(self.talk):
-            raise ValueError(f"talk cannot hold an offer or a reply in brackets: {self.talk!r:.100}")
+            raise ValueError(f"talk cannot contain an offer or a reply in brackets: {self.talk!r:.100}")
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):

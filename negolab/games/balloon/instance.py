@@ -54,7 +54,7 @@ def _check_name(name: str) -> None:
 def _check_numbers(what: str, numbers: Mapping[str, int], least: int) -> None:
     for name, number in numbers.items():
         if number < least:
-            raise ValueError(f"{what} must be whole numbers from {least} up, not {number!r} for {name!r}")
+            raise ValueError(f"{what} must be whole numbers >= {least}, not {number!r} for {name!r}")
 
 
 def uncorrelated() -> dict[Seat, Correlation]:

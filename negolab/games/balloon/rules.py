@@ -75,7 +75,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         if self.instance is not None:
             return self.start(self.instance)
         if self.mode is None or self.correlation is None:
-            raise ValueError("a game as told to a seat cannot be dealt: it does not know mode and correlation")
+            raise ValueError("one seat's view of a game cannot be dealt: mode and correlation are hidden")
         drawn = draw_instance(
             rng,
             items=self.items,

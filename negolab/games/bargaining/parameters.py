@@ -76,7 +76,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
             raise ValueError(f"item must be a word, not {self.item!r}")
         for word in self.extra_accept:
             if not (word.isalpha() and word == word.lower()):
-                raise ValueError(f"extra_accept must hold single words in lower case, not {word!r}")
+                raise ValueError(f"extra_accept must contain single words in lower case, not {word!r}")
         _check_told("buyer_told", self.buyer_told, _BUYER_TOLD, self.seller_costs)
         _check_told("seller_told", self.seller_told, _SELLER_TOLD, self.buyer_values)
         self._check_prices()

@@ -103,7 +103,7 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
     @override
     def deal(self, rng: random.Random) -> State[Public, Private]:
         if self.buyer_values is None or self.seller_costs is None:
-            raise ValueError("a game as told to a seat cannot be dealt: it does not know the numbers")
+            raise ValueError("one seat's view of a game cannot be dealt: the numbers are hidden")
         return self.start(draw_number(self.buyer_values, rng), draw_number(self.seller_costs, rng))
 
     def start(self, value: int, cost: int) -> State[Public, Private]:

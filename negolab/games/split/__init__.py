@@ -64,7 +64,7 @@ PRESET_NOTES = {
     "trust-and-split": "A hand of rock, paper, scissors decides to whom a coin is worth 10 and to whom 1; you see "
     "your own hand only.",
     "deal-or-no-deal": "Books, hats and balls with private values; both must divide them exactly, or nobody gets any.",
-    "lewis-2017": "Deal or No Deal as people played it: one round, and talk in turns until one of both ends it.",
+    "lewis-2017": "Deal or No Deal as people played it: one round, and talk in turns until one of them ends it.",
     "no-press": "Ten coins, worth 10 to one and 1 to the other, as both know; nobody can say a word.",
     "mila-tas-rps": "Trust-and-Split with the parameters of published runs (arXiv 2511.19405).",
     "mila-tas": "Hats and books, ten of each, worth 10 or 1 to you, in private; parameters of published runs.",

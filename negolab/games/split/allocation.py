@@ -43,7 +43,7 @@ def _proportional(
 ) -> tuple[Shares, Shares, bool]:
     """Per type: asks within the stock are granted and the rest is lost; larger ones are scaled down to the stock."""
     if ask_a is None or ask_b is None:
-        raise ValueError("the proportional rule knows no `no deal`: ask for 0 units")
+        raise ValueError("the proportional rule does not allow `no deal`: ask for 0 units")
     share_a: Shares = ()
     share_b: Shares = ()
     agreed = True

@@ -25,7 +25,7 @@ PRESET_TITLES = {
 REPLICATIONS = ("textarena-0.7.4",)
 PRESET_NOTES = {
     "seed": "An offer must be answered, and an invalid message ends the game.",
-    "tolerant": "Silence denies an offer; an invalid message is asked again once.",
+    "tolerant": "Silence denies an offer; an invalid message gets one retry.",
     "textarena-0.7.4": "The rules and the lenient reading of TextArena 0.7.4, so that its games replay.",
 }
 ALIASES = ("negotiation", "simple-negotiation")

@@ -363,7 +363,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
 
 def _require_goods(name: str, row: Any, least: int) -> None:
     if len(row) != 5 or not all(isinstance(n, int) and n >= least for n in row):
-        raise ValueError(f"{name} must be five integers from {least}, not {row!r}")
+        raise ValueError(f"{name} must be five integers >= {least}, not {row!r}")
 
 
 def _goods(row: Any) -> Goods:

@@ -97,7 +97,7 @@ class ParameterCompatibility:
 
     def note_reason(self, finish: str) -> None:
         """Tell once of a reason to stop that is not known."""
-        line = f"{self._model} ends answers for an unknown reason, {finish!r}: it is asked again"
+        line = f"{self._model} ends answers for an unknown reason, {finish!r}: they are requested again"
         self._tell_once(f"reason {finish}", line)
 
     def note_prompt(self, call: Call, tokens: int | None) -> None:

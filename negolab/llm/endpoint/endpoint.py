@@ -144,9 +144,7 @@ class RetryingCall:
         now = self._loop.time()
         self._overloaded_since = now if self._overloaded_since is None else self._overloaded_since
         if self._availability.is_patience_over(self._overloaded_since):
-            raise GameFailed(
-                f"no answer in {format_duration(now - self._overloaded_since)}; the last: {error}"
-            ) from None
+            raise GameFailed(f"no answer in {format_duration(now - self._overloaded_since)}; last: {error}") from None
         await self._wait(asyncio.sleep(max(error.retry_after or 0.0, self._policy.retry_delay(self._failures))))
 
     async def _back_off(self, error: BadResponse) -> None:
@@ -154,7 +152,7 @@ class RetryingCall:
         self._failures += 1
         if self._failures >= self._policy.limits.attempts:
             times = f"{self._failures} attempts" if self._failures > 1 else "one attempt"
-            raise GameFailed(f"no answer in {times}; the last: {error}") from None
+            raise GameFailed(f"no answer in {times}; last: {error}") from None
         await asyncio.sleep(self._policy.retry_delay(self._failures))
 
     async def _attempt(self) -> Answer:

@@ -92,7 +92,7 @@ def read_key(name: str | None, environment: Mapping[str, str]) -> Key:
         raise ValueError(f"give the name of an environment variable that holds the key, such as {DEFAULT_KEY}")
     value = environment.get(name or DEFAULT_KEY, "").strip()
     if not value and name not in (None, DEFAULT_KEY):
-        raise ValueError(f"the environment variable {name} is not set: set it to the endpoint's key")
+        raise ValueError(f"environment variable {name} is not set: set it to the endpoint's key")
     if not (value.isascii() and value.isprintable()):
         raise ValueError(f"the key in {name or DEFAULT_KEY} contains characters that cannot be sent: copy it again")
     return Key(value or NO_KEY)

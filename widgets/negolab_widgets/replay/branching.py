@@ -104,7 +104,7 @@ class Branching:
         names = {seat: self._player_name(choice.value) for seat, choice in self._seats.items()}
         people = [seat for seat in SEATS if names[seat] == PERSON]
         if len(people) == 2:
-            raise ValueError("One seat can be yours: choose a player for the other.")
+            raise ValueError("Only one seat can be yours: choose a player for the other.")
         match = Match.replay(record).fork(self._at)
         if match.ended is not None:
             raise ValueError("The match is over at this step: choose an earlier one.")

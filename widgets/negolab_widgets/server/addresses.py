@@ -49,7 +49,7 @@ def parse_public_url(url: str) -> Address:
     if not re.fullmatch(r"[A-Za-z0-9._~/-]*", prefix):
         raise ValueError(f"--public-url {url!r}: its path may contain only letters, digits and . _ ~ -")
     if parts.scheme == "http" and not is_loopback(name):
-        raise ValueError(f"--public-url {url!r} is not encrypted: use https:// (a proxy may do it: --behind-proxy)")
+        raise ValueError(f"--public-url {url!r} is not encrypted: use https:// (a proxy may add it: --behind-proxy)")
     host = f"[{name}]" if ":" in name else name
     shown = "" if port is None or (parts.scheme, port) in (("http", 80), ("https", 443)) else f":{port}"
     return Address(parts.scheme, host + shown, prefix)
@@ -68,7 +68,7 @@ def serving_address(options: ServeOptions) -> Address:
         if not is_loopback(options.host):
             raise ValueError(f"--host {options.host} is reachable from elsewhere: add --public-url https://...")
         if options.behind_proxy or options.certfile is not None:
-            raise ValueError("add participants' address with --public-url https://...")
+            raise ValueError("add the study's address with --public-url https://...")
         return local_address(options.port)
     address = parse_public_url(options.public_url)
     if address.scheme == "https" and not options.behind_proxy and options.certfile is None:

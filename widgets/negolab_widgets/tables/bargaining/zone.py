@@ -47,7 +47,7 @@ def price_zone(game: Bargaining, state: State[Any, Any]) -> Markup:
         aria_label=f"Prices from {money(low)} to {money(high)}",
     )
     together = f"A deal gains {gain} together; at the even price, {money((most - least) / 2)} each."
-    return join([drawn, element("p", together if ends else "Every price costs one of both more than no deal.")])
+    return join([drawn, element("p", together if ends else "Every price is worse for one side than no deal.")])
 
 
 def _zone(start: float, end: float, ink: str) -> Markup:
