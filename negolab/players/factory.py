@@ -30,7 +30,7 @@ class PlayerFactory:
         is_async: True if its `reply` is a coroutine function.
         is_model: True for a language model.
         amounts: Those among its parameters in words, such as "price is $52.50".
-        called: Its own name, where a tournament has given it another one.
+        called: Its own name, where a label or a tournament has given it another one.
         facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them; versions of a
             program that plays.
     """
@@ -72,16 +72,19 @@ def class_factory(
         name: The name by which the class was found, without parameters.
         make: The class, or a function that returns a player.
         game: The game that its players will play; checked and not kept.
-        params: The player's parameters.
+        params: The player's parameters, and its `label` in records and tables, if that is none of its own.
         spec: The player's name in records ("": its name with its parameters).
         origin: The text or object by which the user gave it.
 
     Raises:
         ValueError: A parameter does not exist or has the wrong type, it is no player, or it cannot play the game.
     """
+    own, label = dict(params), None
+    if "label" in own and not _takes_label(make):
+        label = str(own.pop("label"))
     amounts = dict.fromkeys(getattr(make, "amount_parameters", ()), f" ({game.unit})")
-    converted, takes_seed = _bind(name, make, params, amounts)
-    shown = ":".join(filter(None, (name, format_settings({k: v for k, v in params.items() if k != "seed"}))))
+    converted, takes_seed = _bind(name, make, own, amounts)
+    shown = ":".join(filter(None, (name, format_settings({k: v for k, v in own.items() if k != "seed"}))))
 
     def create(seed: int | None, match: str, models: EndpointProvider | None) -> Any:
         made = make(**converted) if seed is None or not takes_seed else make(**converted, seed=seed)
@@ -98,7 +101,15 @@ def class_factory(
         raise ValueError(f"player {name!r} cannot be created: {describe_failure(error)}") from error
     given = {param: value for param, value in converted.items() if param in amounts and value is not None}
     told = [f"{param} is {game.format_payoff(value)}" for param, value in given.items()]
-    return replace(_factory(name, spec or shown, origin, probe, game, facts, create), amounts=", ".join(told))
+    found = replace(_factory(name, spec or shown, origin, probe, game, facts, create), amounts=", ".join(told))
+    return replace(found, name=label, called=found.name) if label else found
+
+
+def _takes_label(make: PlayerClass) -> bool:
+    try:
+        return "label" in inspect.signature(make).parameters
+    except (TypeError, ValueError):
+        return False  # said by `_bind`
 
 
 def _bind(

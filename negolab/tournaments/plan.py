@@ -237,7 +237,7 @@ def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:
             player += f"{',' if ':' in player else ':'}{key}={text}"
         settings = {}
     found = resolve(player, game, **settings)
-    called = "" if found.is_model or found.name == entrant.label else found.name
+    called = "" if found.is_model or found.name == entrant.label else found.called or found.name
     return replace(found, name=entrant.label, called=called)
 
 

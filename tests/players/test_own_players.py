@@ -73,6 +73,25 @@ def test_a_shipped_player_leaves_no_note_of_code() -> None:
     assert "code" not in nl.batch("bargaining", "time", "random", n=1)[0].header.notes
 
 
+def test_a_label_names_any_player_in_records_and_the_manifest_says_which_it_is(tmp_path: Path) -> None:
+    class Named(nl.Scripted):
+        """Has a label of its own."""
+
+        def __init__(self, label: str) -> None:
+            self.label = label
+
+        def act(self, game: Any, seen: Any) -> Any:
+            return game.options(seen)[0]
+
+    run = tmp_path / "run"
+    players = ("--a", "boulware:beta=0.2,label=Slow", "--b", "linear:label=Even")
+    succeeding("batch", "bargaining", *players, "--n", "3", "--out", str(run), "--workers", "2")
+    assert [record.header.players for record in nl.read(run)] == [{"A": "Slow", "B": "Even"}] * 3
+    kept = json.loads((run / "manifest.json").read_text())["players"]
+    assert kept["Slow"]["player"] == "boulware:beta=0.2" and kept["Even"]["player"] == "linear"
+    assert resolve(Named, GAME, label="x").name != "x"
+
+
 def test_a_class_makes_a_player_for_each_match_and_an_object_plays_them_all() -> None:
     made = []
 

@@ -168,6 +168,7 @@ def offers_drawn(rows: Any, **more: Any) -> str:
 def test_offers_are_steps_with_a_mark_for_each_and_words_for_the_last() -> None:
     drawn = offers_drawn([(1, "A", 7000), (2, "B", 4250), (3, "A", 6000)], now="{amount} stands")
     assert drawn.count("nl-step-a") == 2 and "nl-step-b" not in drawn
+    assert "nl-step" not in offers_drawn([(1, "A", 7000), (3, "A", 6000)], steps=False)
     assert drawn.count('"nl-mark-a"') == 2 and drawn.count('"nl-mark-b"') == 1
     assert "$60.00 stands" in drawn and drawn.count("nl-now-mark") == 1
     assert "<desc>round 1, You: $70.00; round 2, Buyer: $42.50; round 3, You: $60.00</desc>" in drawn

@@ -37,6 +37,7 @@ class Timeline(NamedTuple):
         last: The number at which the axis ends at least.
         now: Words for the last offer with its `{amount}`, such as "deal $50".
         theirs: What the other is called; "": the other player.
+        steps: An amount holds until the next one; otherwise each stands for itself.
     """
 
     seat: Seat
@@ -50,6 +51,7 @@ class Timeline(NamedTuple):
     last: int = SHOWN
     now: str = "{amount}"
     theirs: str = ""
+    steps: bool = True
 
     def name(self, seat: Seat) -> str:
         """Return what a seat is called, as a sentence begins."""
@@ -90,7 +92,7 @@ class Timeline(NamedTuple):
         """Draw the steps and marks of a seat, and say its last amount."""
         own = [(x.place(number), y.place(value), value) for number, by, value in self.rows if by == seat]
         kind = seat.lower()
-        for (start, high, _), (end, low, _) in pairwise(own):
+        for (start, high, _), (end, low, _) in pairwise(own) if self.steps else ():
             yield _line(start, high, end, high, f"nl-step-{kind}")
             yield _line(end, high, end, low, f"nl-step-{kind}")
         for across, down, value in own:

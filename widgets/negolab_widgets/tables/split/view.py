@@ -355,7 +355,8 @@ def timeline(game: Split, seen: Seen) -> Timeline | None:
         for seat in SEATS
         if (earned := _round_points(seen, settled, seat)) is not None
     ]
-    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.ROUND, {}, format_decimal, last=game.rounds)
+    last = game.rounds
+    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.ROUND, {}, format_decimal, last=last, steps=False)
     return line if rows else None
 
 
