@@ -102,7 +102,7 @@ def class_factory(
     given = {param: value for param, value in converted.items() if param in amounts and value is not None}
     told = [f"{param} is {game.format_payoff(value)}" for param, value in given.items()]
     found = replace(_factory(name, spec or shown, origin, probe, game, facts, create), amounts=", ".join(told))
-    return replace(found, name=label, called=found.name) if label else found
+    return replace(found, name=label, called=shown) if label else found
 
 
 def _takes_label(make: PlayerClass) -> bool:
