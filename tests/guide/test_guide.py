@@ -43,6 +43,7 @@ SLOW = {
     "server",
     "studies",
     "sweeps",
+    "tournaments",
 }
 """Pages with commands that serve a page or a model until Ctrl-C, or that play long."""
 _SERVING = (["model", "serve"], ["sweep", "show"], ["tournament", "show"])

@@ -152,7 +152,7 @@ def test_a_budget_that_ends_half_way_leaves_balance_and_more_money_ends_it_witho
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     conditions = {"prompt": {"plain": {}, "warm": {"top_p": 0.9}}}
     arguments = {
-        "games": GAMES | {"trade": {"game": "trading", "players": ["one", "two"]}},
+        "games": {"camp": GAMES["camp"], "trade": {"game": "trading", "players": ["one", "two"]}},
         "players": MODELS,
         "conditions": conditions,
         "design": {"draws": 2},

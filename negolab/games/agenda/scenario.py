@@ -12,7 +12,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from negolab._internal.validation import check_fields
+from negolab._internal.validation import Name, check_fields
 from negolab.game import Seat
 
 Row = tuple[int, ...]
@@ -26,8 +26,8 @@ Points = Annotated[int, Meta(ge=-(10**9), le=10**9)]
 class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Names of the seats; both read them."""
 
-    A: str = "player A"
-    B: str = "player B"
+    A: Name = "player A"
+    B: Name = "player B"
 
 
 class Brief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -53,8 +53,8 @@ class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `A` and `B` are the seats' points: one per option, or the value of one unit. None: not told to this seat.
     """
 
-    name: str
-    options: Annotated[tuple[str, ...], Meta(min_length=2)] | None = None
+    name: Name
+    options: Annotated[tuple[Name, ...], Meta(min_length=2)] | None = None
     units: Annotated[int, Meta(ge=1, le=MAX_OPTIONS)] | None = None
     A: tuple[Points, ...] | Points | None = None
     B: tuple[Points, ...] | Points | None = None

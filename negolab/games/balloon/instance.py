@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from negolab._internal.validation import check_fields
+from negolab._internal.validation import Name, check_fields
 from negolab.game import SEATS, Seat
 
 Mode = Literal["equal", "inverse", "independent"]
@@ -22,7 +22,7 @@ _ITEM_NAMES = tuple(f"{letter}{number:02}" for letter in "ABC" for number in ran
 class Instance(msgspec.Struct, frozen=True):
     """An explicit instance. The order of each mapping is kept: prompts list the items in it."""
 
-    effort: dict[str, int]
+    effort: dict[Name, int]
     limit: Annotated[int, Meta(ge=0)]
     importance: dict[Seat, dict[str, int]]
 

@@ -8,6 +8,7 @@ import msgspec
 from msgspec import Meta
 from typing_extensions import override
 
+from negolab._internal.validation import Name
 from negolab.game import Game
 from negolab.games.split.allocation import Rule
 from negolab.games.split.reading import name_table
@@ -45,7 +46,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     """
 
     reading: Reading = "fair"
-    items: tuple[str, ...] = ("coins",)
+    items: tuple[Name, ...] = ("coins",)
     stock: Row | None = (10,)
     source: Source = "uniform"
     low: Whole = 1
