@@ -15,7 +15,11 @@ from negolab.llm.player import LLM
 from negolab.llm.settings import Settings
 from negolab.players.code import PlayerClass, code_facts
 from negolab.protocols import Player, Scripted
+from negolab.record import PERSON
 from negolab.user_code import describe_failure
+
+_LABEL = 80
+"""Characters of a label, at most."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -81,7 +85,7 @@ def class_factory(
     """
     own, label = dict(params), None
     if "label" in own and not _takes_label(make):
-        label = str(own.pop("label"))
+        label = _checked_label(str(own.pop("label")))
     amounts = dict.fromkeys(getattr(make, "amount_parameters", ()), f" ({game.unit})")
     converted, takes_seed = _bind(name, make, own, amounts)
     shown = ":".join(filter(None, (name, format_settings({k: v for k, v in own.items() if k != "seed"}))))
@@ -110,6 +114,15 @@ def _takes_label(make: PlayerClass) -> bool:
         return "label" in inspect.signature(make).parameters
     except (TypeError, ValueError):
         return False  # said by `_bind`
+
+
+def _checked_label(label: str) -> str:
+    """Return a label; `ValueError` for one that could be taken for a person, a model, code, or nothing at all."""
+    if label == PERSON or ":" in label or not 1 <= len(label.strip()) <= _LABEL or not label.isprintable():
+        raise ValueError(
+            f"label must be 1 to {_LABEL} printable characters without ':', and not {PERSON!r}: {label!r:.60}"
+        )
+    return label
 
 
 def _bind(

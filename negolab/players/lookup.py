@@ -219,8 +219,8 @@ def parse_model_name(name: str) -> dict[str, Any]:
 
 
 def parse_settings(text: str) -> dict[str, Any]:
-    """Parse `a=1,b=fair`; values are JSON, else texts."""
-    return {key: parse_value(value) for key, value in _pairs(text)}
+    """Parse `a=1,b=fair`; values are JSON, else texts, and a label is always a text."""
+    return {key: value if key == "label" else parse_value(value) for key, value in _pairs(text)}
 
 
 def _split(text: str) -> list[str]:

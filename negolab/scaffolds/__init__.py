@@ -112,6 +112,7 @@ def study_text(path: Path, game: str) -> str:
         first=first,
         second=second,
         seat=seat or "random",
+        seed=secrets.randbits(62),
     )
     return "".join(map(_aligned, text.splitlines(keepends=True)))
 

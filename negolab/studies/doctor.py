@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import secrets
 import shutil
 import sys
 import tempfile
@@ -26,6 +27,7 @@ from negolab.studies.database import Database
 from negolab.studies.database.connection import describe_error
 from negolab.studies.host_config import KnownEndpoints, build_host_config
 from negolab.studies.links import PROXY_CHECK
+from negolab.studies.steps import MatchStep
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
 
@@ -42,6 +44,8 @@ ANSWERED_WITHIN = 30.0
 """Seconds for one call to each model."""
 FOREIGN_ADDRESS = "192.0.2.1"
 """Nobody's address (RFC 5737), with which the check of a proxy pretends to come."""
+SAFE_SEED = 2**40
+"""Seeds below it can be tried one by one until the draws are those that a participant sees."""
 _GB = 2**30
 
 
@@ -80,7 +84,7 @@ def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
         environment: Environment variables, which hold the keys of models.
     """
     kernels = setup.max_kernels or default_max_kernels()
-    yield check_study(setup.study)
+    yield from check_study(setup.study)
     yield check_models(setup, environment)
     yield check_descriptors(kernels)
     yield check_memory(setup.max_kernels)
@@ -90,13 +94,20 @@ def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
         yield check_public_url(setup.public_url, setup.behind_proxy)
 
 
-def check_study(path: Path) -> Finding:
-    """Check that a study's file is valid."""
+def check_study(path: Path) -> Iterator[Finding]:
+    """Check that a study's file is valid, and that nobody can guess its seeds."""
     try:
         study = read_study(path)
     except (ValueError, OSError) as error:
-        return Finding("study", error_sentence(error), "correct the file")
-    return Finding("study", f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}")
+        yield Finding("study", error_sentence(error), "correct the file")
+        return
+    yield Finding("study", f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}")
+    seeds = [study.seed, *(seed for step in study.steps if isinstance(step, MatchStep) for seed in step.seeds)]
+    if abs(short := min(seeds, key=abs)) < SAFE_SEED:
+        risk = "a participant could guess it and compute what the other side holds"
+        yield Finding("seed", f"{short} is short: {risk}", f"write a number such as {secrets.randbits(62)}")
+    else:
+        yield Finding("seed", "cannot be guessed: keep it to yourself until the study is over")
 
 
 def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:

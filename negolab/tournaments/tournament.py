@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Generator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -106,7 +107,7 @@ def tournament(
         plan, folder, where = read_plan(Path(str(games))), Path(str(games)).parent, f"{games}: "
     else:
         named = games if isinstance(games, Mapping) else {_name_of(games): games}
-        labelled = players if isinstance(players, Mapping) else {_label_of(player): player for player in players}
+        labelled = players if isinstance(players, Mapping) else _label_players(players)
         plan = TournamentPlan(
             players=dict(labelled),
             games=dict(named),
@@ -160,6 +161,17 @@ def _name_of(game: Any) -> str:
     return Path(game).stem if isinstance(game, str | Path) else catalog.game_id(game).partition(":")[0]
 
 
+def _label_players(players: Sequence[Any]) -> dict[str, Any]:
+    """Return players by label; `ValueError` if two share one."""
+    labels = [_label_of(player) for player in players]
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise ValueError(f"two players are called {twice!r}: give each a label of its own, such as linear:label=Slow")
+    return dict(zip(labels, players, strict=True))
+
+
 def _label_of(player: Any) -> str:
     """Name a player in tables."""
-    return str(player if isinstance(player, str) else getattr(player, "name", getattr(player, "__name__", "player")))
+    if isinstance(player, str):
+        labelled = re.search(r"[:,]label=([^,]+)", player)
+        return labelled[1].strip() if labelled else player
+    return str(getattr(player, "name", getattr(player, "__name__", "player")))

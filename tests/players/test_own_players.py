@@ -90,6 +90,13 @@ def test_a_label_names_any_player_in_records_and_the_manifest_says_which_it_is(t
     kept = json.loads((run / "manifest.json").read_text())["players"]
     assert kept["Slow"]["player"] == "boulware:beta=0.2" and kept["Even"]["player"] == "linear"
     assert resolve(Named, GAME, label="x").name != "x"
+    assert resolve("linear:label=1.50", GAME).name == "1.50", "a label is a text"
+
+
+@pytest.mark.parametrize("label", ["", " ", "person", "llm:gpt-5", "mine.py:Haggler", "x" * 81, "a\tb", "\udcff"])
+def test_a_label_passes_for_no_person_no_model_and_no_code(label: str) -> None:
+    with pytest.raises(ValueError, match="label must be 1 to 80 printable characters"):
+        resolve("linear", GAME, label=label)
 
 
 def test_a_class_makes_a_player_for_each_match_and_an_object_plays_them_all() -> None:

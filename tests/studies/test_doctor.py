@@ -26,7 +26,7 @@ from tests.support.in_process import negolab
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "small.toml"
-    path.write_text(BASE)
+    path.write_text(f"seed = {2**61}\n{BASE}")
     return path
 
 
@@ -38,11 +38,20 @@ def wrong(findings: list[Finding]) -> dict[str, str]:
 def test_a_good_set_up_is_ok_line_by_line(file: Path, database_url: str, tmp_path: Path) -> None:
     found = list(examine(SetUp(file, database_url, tmp_path / "out" / "people", max_kernels=1), {}))
     assert wrong(found) == {}
-    assert [one.about for one in found] == ["study", "models", "descriptors", "memory", "database", "clock", "disk"]
+    assert [one.about for one in found] == [
+        "study",
+        "seed",
+        "models",
+        "descriptors",
+        "memory",
+        "database",
+        "clock",
+        "disk",
+    ]
     assert not (tmp_path / "out").exists()
 
 
-MODEL_STUDY = BASE.replace('"fair-split"', '"llm:fake-1"')
+MODEL_STUDY = f"seed = {2**61}\n" + BASE.replace('"fair-split"', '"llm:fake-1"')
 
 
 def refuse(database: Database) -> None:
@@ -56,6 +65,7 @@ def refuse(database: Database) -> None:
         (resource, "getrlimit", lambda _: (64, 128), "descriptors", "128 of open files and connections, "),
         (doctor, "FREE_DISK", 2**80, "disk", "GB free at"),
         (doctor, "read_study", partial(parse_study, MODEL_STUDY), "models", "no language model is known"),
+        (doctor, "read_study", partial(parse_study, BASE), "seed", "0 is short: a participant could guess it"),
         (Database, "check_writable", refuse, "database", "readonly database: the database must accept writes"),
     ],
     ids=lambda value: value if isinstance(value, str) and " " not in value else "",

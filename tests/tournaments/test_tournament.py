@@ -126,6 +126,13 @@ def test_a_game_that_draws_nothing_is_ranked_exactly(tmp_path: Path) -> None:
     assert table.ranking is not None and table.ranking.ranks == {"linear": (2, 2), "boulware": (1, 1)}
 
 
+def test_players_in_a_list_go_by_their_labels(tmp_path: Path) -> None:
+    found = nl.tournament("bargaining", ["time:beta=3,label=Soft", "boulware"], out=tmp_path, design={"draws": 2})
+    assert found.standings().tables[0].order == ["boulware", "Soft"]
+    with pytest.raises(ValueError, match="two players are called 'Soft': give each a label of its own"):
+        nl.tournament("bargaining", ["linear:label=Soft", "boulware:label=Soft"], out=tmp_path / "twice")
+
+
 def test_a_stopped_tournament_is_balanced_and_resumed_it_equals_an_undisturbed_one(tmp_path: Path, whole: Path) -> None:
     out = tmp_path / "out"
     for stop in (70, 150):
