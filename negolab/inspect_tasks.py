@@ -12,6 +12,7 @@ from functools import partial, update_wrapper
 from math import nan
 from pathlib import Path
 from typing import Any
+from zipfile import ZipFile, is_zipfile
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
@@ -34,6 +35,7 @@ from inspect_ai.solver import solver
 from inspect_ai.util import JSONSchema
 
 from negolab import catalog
+from negolab._internal.files import MAX_BYTES, read_bytes
 from negolab._internal.version import __version__
 from negolab.analysis.measures import measure_match
 from negolab.game import SEATS, Seat, other
@@ -44,7 +46,7 @@ from negolab.llm.settings import model_settings
 from negolab.match import Match
 from negolab.players.lookup import resolve
 from negolab.protocols import Player
-from negolab.record import Record, parse_record
+from negolab.record import parse_record
 from negolab.runs.driver import aplay, make_player
 from negolab.runs.plan import derive_seed
 from negolab.runs.scripted import stop_match
@@ -244,13 +246,31 @@ for _name in catalog.game_names():
     task(name=_name)(_game)
 
 
-def read_records(log: str) -> Iterator[Record]:
-    """Yield the records in a log of inspect, also of one that is not finished; ValueError for a file that is none."""
-    if not Path(log).is_file():
+def read_samples(log: Path) -> Iterator[tuple[str, bytes]]:
+    """Yield each sample's place and its record as it is stored, also from a log that is not finished.
+
+    Raises:
+        ValueError: The file is no log, or longer than is read.
+    """
+    if not log.is_file():
         raise ValueError(f"{log}: is not a file: give an inspect_ai log")
     try:
-        for sample in read_eval_log_samples(log, all_samples_required=False):
+        _check_bounds(log)
+        for sample in read_eval_log_samples(str(log), all_samples_required=False):
             if KEY in sample.store:
-                yield parse_record(json.dumps(sample.store[KEY]))
+                yield f"{log}, sample {sample.id}, epoch {sample.epoch}", json.dumps(sample.store[KEY]).encode()
     except Exception as error:  # inspect's own, of any kind
-        raise ValueError(f"{log}: cannot be read as an inspect_ai log: {' '.join(str(error).split()):.200}") from error
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise ValueError(f"{log}: cannot be read as an inspect_ai log: {why:.200}") from error
+
+
+def _check_bounds(log: Path) -> None:
+    """Raise an error for a log, or a part of it, that inspect's own parsers would not survive: too long or too deep."""
+    if not is_zipfile(log):
+        json.loads(read_bytes(log))
+        return
+    with ZipFile(log) as packed:
+        for part in packed.infolist():
+            if part.file_size > MAX_BYTES:
+                raise ValueError(f"{part.filename} is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum")
+            json.loads(packed.read(part))

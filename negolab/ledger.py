@@ -12,13 +12,14 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable
+from functools import partial
 from operator import add
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 
-from negolab._internal.files import check_in_place, open_for_append
+from negolab._internal.files import check_in_place, open_for_append, open_itself
 from negolab.game import Reply
 
 FILE = "calls.ndjson"
@@ -30,8 +31,11 @@ _SYNC_EVERY = 1.0
 """Seconds between fsyncs: a killed process loses nothing that it has written, a power failure at most this."""
 
 
-Count = Annotated[int, msgspec.Meta(ge=0)]
-"""Checked when a ledger is read: a number below 0 would lift a budget."""
+_LONGEST = 1 << 16
+"""Bytes of a line, at most."""
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+"""Checked when a ledger is read: a number below 0 would lift a budget, and sums stay within floats."""
 
 
 class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
@@ -214,13 +218,17 @@ class Ledger:
 
     def _load(self, file: Path) -> int:
         """Count the lines of a file, and return how many bytes of it are whole lines."""
-        data = file.read_bytes()
-        whole = data.rfind(b"\n") + 1
-        for number, line in enumerate(data[:whole].splitlines(), 1):
-            try:
-                self._count(_decode(line))
-            except (msgspec.DecodeError, RecursionError) as error:
-                raise ValueError(f"{file}, line {number}: has no readable costs ({error}): move it elsewhere") from None
+        whole = 0
+        with open(open_itself(file, os.O_RDONLY, 0), "rb") as opened:  # noqa: PTH123
+            for number, line in enumerate(iter(partial(opened.readline, _LONGEST), b""), 1):
+                if len(line) < _LONGEST and not line.endswith(b"\n"):
+                    break
+                try:
+                    self._count(_decode(line))
+                except (msgspec.DecodeError, RecursionError) as error:
+                    why = f"has no readable costs ({error}): move it elsewhere"
+                    raise ValueError(f"{file}, line {number}: {why}") from None
+                whole += len(line)
         return whole
 
     def _write(self, line: Line) -> None:

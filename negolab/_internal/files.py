@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -74,13 +75,17 @@ def replacing(path: Path) -> Iterator[Path]:
 
 
 def open_itself(file: Path, flags: int, mode: int) -> int:
-    """Open a file and return its descriptor; `OSError` for a link, which may lead to a file elsewhere, and for a pipe,
-    which nobody may ever read."""
+    """Open a file and return its descriptor; `OSError` for a link, which may lead to a file elsewhere, and for a pipe
+    or device, which may never end."""
     try:
-        return os.open(file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), mode)
+        opened = os.open(file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), mode)
     except OSError as error:
         why = "it is a link" if error.errno == errno.ELOOP else error.strerror
         raise OSError(error.errno, why, str(file)) from None
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError(errno.EINVAL, "it is no regular file", str(file))
+    return opened
 
 
 def open_for_append(file: Path) -> int:

@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from tqdm import tqdm
 
-from negolab.cli.options import Group
+from negolab.cli.options import Group, Modules, import_modules
 from negolab.cli.play import MAX_NAMED, escape_line, print_some
 from negolab.formatting import counted
 from negolab.game import SEATS
-from negolab.record import Record
+from negolab.record import Record, parse_record
 from negolab.store import Store
 
 if TYPE_CHECKING:
@@ -279,17 +279,38 @@ def _print_scores(imported: Collection[Record], by_name: bool) -> None:
 def inspect(
     logs: Annotated[list[Path], typer.Argument(metavar="LOG...", help="inspect_ai log files (.eval or .json).")],
     out: Out,
+    module: Modules = None,
 ) -> None:
     """Import the matches in inspect_ai logs (`inspect eval negolab/bargaining`)."""
     if find_spec("inspect_ai") is None:
         raise ValueError("inspect_ai logs need inspect_ai: pip install 'negolab[inspect]'")
-    from negolab.inspect_tasks import read_records
-
-    read = {record.id: record for log in logs for record in read_records(str(log))}
-    if not read:
+    import_modules(module)
+    found = _read_logs(logs)
+    if not found:
         raise ValueError(f"no match in {list_some(logs)}: choose logs of negolab's tasks")
-    import_records({id_: (id_, partial(read.__getitem__, id_)) for id_ in read}, out, "match")
-    _print_ends(out, read.values())
+    records, _ = import_records(found, out, "match")
+    _print_ends(out, records)
+
+
+def _read_logs(logs: Sequence[Path]) -> dict[str, tuple[str, Callable[[], Record]]]:
+    """Return each match's place and what makes its record, by id; by place where it is damaged or its id is taken."""
+    from negolab.inspect_tasks import read_samples
+
+    found: dict[str, tuple[str, Callable[[], Record]]] = {}
+    texts: dict[str, bytes] = {}
+    for place, text in (sample for log in logs for sample in read_samples(log)):
+        make, id_ = partial(parse_record, text), place
+        with suppress(ValueError):  # said by `import_records`, with its place
+            id_ = make().id
+        if texts.setdefault(id_, text) == text:
+            found[id_] = place, make
+        else:
+            found[place] = place, partial(_refuse_twin, id_)
+    return found
+
+
+def _refuse_twin(id_: str) -> Record:
+    raise ValueError(f"another match has its id, {id_!r}")
 
 
 def _print_ends(out: Path, records: Collection[Record]) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Collection, Iterator
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -225,14 +226,12 @@ def parse_settings(text: str) -> dict[str, Any]:
 
 def _split(text: str) -> list[str]:
     """Split at commas, except inside of lists and objects."""
-    parts, depth = [""], 0
-    for char in text:
+    cuts, depth = [-1], 0
+    for at, char in enumerate(text):
         depth += (char in "[{") - (char in "]}")
         if char == "," and depth <= 0:
-            parts.append("")
-        else:
-            parts[-1] += char
-    return parts
+            cuts.append(at)
+    return [text[start + 1 : end] for start, end in pairwise([*cuts, len(text)])]
 
 
 def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:

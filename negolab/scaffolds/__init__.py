@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 from collections.abc import Callable
@@ -47,7 +48,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading", te
     if text is not None:
         texts = dict.fromkeys(texts, text)
     for path in texts:
-        if path.exists():
+        if os.path.lexists(path) or path.parent.is_symlink():
             raise ValueError(f"{path} already exists and was not changed: choose another name")
     for path, text in texts.items():
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import secrets
 import time
 from collections.abc import Callable, Mapping
@@ -27,6 +28,8 @@ from negolab.studies.scheduler import LOOK, TaskGuard
 from negolab.studies.service import StudyService
 from negolab.studies.session import LEFT, STOPPED, MatchSession
 from negolab.studies.sessions import SessionManager
+
+log = logging.getLogger("negolab.studies")
 
 MOST = 1000
 """Replies after which a branch is stopped, as players may never end it."""
@@ -64,7 +67,10 @@ class AdminService(PageService):
         self._looked = time.monotonic()
         self._guard = TaskGuard(database, None)
         for stored in database.matches(None, running=True):
-            self._sessions.resume(stored)
+            try:
+                self._watch(self._sessions.resume(stored))
+            except ValueError as error:
+                log.warning("%s", error)
         self._sessions.write_missing()
 
     # Free play.
@@ -131,8 +137,13 @@ class AdminService(PageService):
         except ValueError as error:
             raise AccessDenied(str(error)) from None
         session = self._sessions.begin(match, people)
-        session.watch(lambda: _stop_if_endless(session))
+        self._watch(session)
         return self._lease(self._stored(match.id)) if people else {"match": match.id}
+
+    def _watch(self, session: MatchSession) -> None:
+        """Let a match without a person end."""
+        if not session.seat_sessions:
+            session.watch(lambda: _stop_if_endless(session))
 
     def branched(self, request: Mapping[str, Any]) -> dict[str, str]:
         """Return the `record` of a branch so far; `AccessDenied` for an unknown `match`."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import random
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,6 +15,7 @@ from negolab.events import Ended, Event
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.match import Match
+from negolab.players import negmas
 from negolab.protocols import MODEL_PREFIX, Player
 from negolab.record import Record
 from negolab.runs.driver import make_player, seat_players
@@ -32,6 +33,9 @@ if TYPE_CHECKING:
     from negolab.studies.database import Database, StoredMatch
 
 log = logging.getLogger("negolab.studies")
+
+_OUTSIDE = {MODEL_PREFIX.rstrip(":"), *negmas.PLAYERS}
+"""Kinds of players that ask a service or another program."""
 
 
 class OpenSession(NamedTuple):
@@ -119,7 +123,7 @@ class SessionManager:
 
         Raises:
             KeyError: The database has no such match.
-            ValueError: Its game is not known, or a player cannot play its seat.
+            ValueError: Its game is not known, or a player cannot play its seat or may not be called.
         """
         if stored.id in self._open:
             return self._open[stored.id].session
@@ -130,7 +134,19 @@ class SessionManager:
     def _players(self, record: Record, stored: StoredMatch) -> dict[Seat, Player]:
         """Make the automated players that a record names, or that took over from them."""
         names = {**record.header.players, **self._substitutes(stored)}
+        if stored.ended is None:
+            self._check_chosen(stored, names.values())
         return {seat: self._player(record, seat, name) for seat, name in names.items() if seat not in stored.people}
+
+    def _check_chosen(self, stored: StoredMatch, names: Iterable[str]) -> None:
+        """Raise `ValueError` for a model or program that was not chosen here: the database may be a stranger's."""
+        study = self._study
+        for name in names:
+            if name.partition(":")[0] not in _OUTSIDE or (study is None and self._database.is_own):
+                continue
+            if study is None or name not in study.players():
+                why = "was chosen on another machine" if study is None else "this study file does not name"
+                raise ValueError(f"match {stored.id} is against {name:.80}, which {why}, so it does not go on")
 
     def _player(self, record: Record, seat: Seat, name: str) -> Player:
         header, seed = record.header, record.header.seed or 0

@@ -291,6 +291,11 @@ class Study(TomlTable, frozen=True):
         """Return the settings of all matches, practice included, each with its step."""
         return [(t.settings(step), step) for t, step in self.all_steps() if isinstance(step, RoundsStep)]
 
+    def players(self) -> set[str]:
+        """Return the names of the automated players, with those who take over."""
+        more = self.pairing.player, self.models.player
+        return {name for settings, _ in self.matches() for name in (settings.opponent, *more) if name}
+
     def asked(self) -> list[Question]:
         """Return the questions of all treatments, without those of quizzes."""
         asking = (step for _, step in self.all_steps() if isinstance(step, QuestionsStep))

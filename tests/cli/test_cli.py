@@ -132,6 +132,24 @@ def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
     assert said in refusal(*(str(free_port()) if arg == "FREE" else arg for arg in args))
 
 
+@pytest.mark.parametrize(
+    ("name", "to", "said"),
+    [
+        ("voila.py", None, "JupyterLab would run it: remove it"),
+        ("voila.json", None, "JupyterLab would run it: remove it"),
+        ("start.md", "new.md", "is a link, and links are not followed here"),
+        ("guide", ".", "is a link, and links are not followed here"),
+    ],
+)
+def test_a_folder_of_a_strangers_is_not_opened_in_the_lab(tmp_path: Path, name: str, to: str | None, said: str) -> None:
+    outside, got = tmp_path / "outside", tmp_path / "got"
+    outside.mkdir()
+    got.mkdir()
+    (got / name).touch() if to is None else (got / name).symlink_to(outside / to)
+    assert said in refusal("lab", "--dir", str(got), "--no-browser", "--port", str(free_port()))
+    assert not list(outside.iterdir())
+
+
 def test_watch_prints_the_match_and_can_keep_it(tmp_path: Path) -> None:
     ran = negolab(
         "watch", "trading", "--a", "fair-split", "--b", "greedy-honest", "--seed", "3", "--out", str(tmp_path)

@@ -64,3 +64,12 @@ def test_what_is_there_is_left_alone(tmp_path: Path) -> None:
     ran = negolab("new", "game", "mine", cwd=tmp_path)
     assert ran.returncode == 2 and "test_mine.py already exists" in ran.stderr
     assert [file.name for file in tmp_path.iterdir()] == ["test_mine.py"]
+
+
+def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "ultimatum.py").symlink_to(tmp_path / "elsewhere.py")
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "swept").symlink_to(tmp_path / "outside")
+    for what in (["game", "ultimatum"], ["sweep", "swept"]):
+        assert "already exists and was not changed" in refusal("new", *what, cwd=tmp_path)
+    assert not (tmp_path / "elsewhere.py").exists() and not list((tmp_path / "outside").iterdir())

@@ -294,6 +294,20 @@ def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:
             Ledger(tmp_path / FILE)
 
 
+@pytest.mark.parametrize("kind", ["link", "pipe", "digits", "length"])
+def test_a_ledger_that_is_none_is_refused_at_once(tmp_path: Path, kind: str) -> None:
+    file = tmp_path / FILE
+    if kind == "link":
+        file.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(file)
+    else:
+        pico = "1" + "0" * (400 if kind == "digits" else 100_000)
+        file.write_text(f'{{"call": 0, "took": {{"pico": {pico}}}}}\n')
+    with pytest.raises((OSError, ValueError), match=r"is a link|is no regular file|line 1: has no readable costs"):
+        Ledger(file)
+
+
 @pytest.mark.parametrize(("lose", "said"), [(os.unlink, "was removed"), (lambda file: os.truncate(file, 9), "was cut")])
 def test_a_ledger_that_is_lost_while_it_is_written_stops_the_calls(
     tmp_path: Path, lose: Callable[[Path], None], said: str

@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from zipfile import ZIP_DEFLATED, ZipFile
 
 import pytest
 import yaml
@@ -41,7 +42,7 @@ pytest.importorskip("inspect_ai", reason="the extra `inspect` is not installed")
 from inspect_ai import eval as inspect_eval
 from inspect_ai.model import ModelOutput, ModelUsage, get_model
 
-from negolab.inspect_tasks import negotiation, read_records
+from negolab.inspect_tasks import negotiation, read_samples
 
 pytestmark = pytest.mark.filterwarnings("default")
 
@@ -79,6 +80,10 @@ class Mock:
         return log
 
 
+def read_records(log: Any) -> list[Record]:
+    return [parse_record(text) for _, text in read_samples(Path(log))]
+
+
 def said(record: Record) -> list[Any]:
     """Return the events without times, usage and the model's name."""
     return [
@@ -91,7 +96,7 @@ def said(record: Record) -> list[Any]:
 def test_messages_and_events_equal_those_of_play(form: str, tmp_path: Path) -> None:
     log = Mock().evaluate(tmp_path, "bargaining", opponent="linear", n=4, swap=True, form=form)
     assert log.status == "success"
-    records = list(read_records(log.location))
+    records = read_records(log.location)
     assert len(records) == 4
     for number, record in enumerate(sorted(records, key=lambda one: one.header.notes["inspect"]["sample"])):
         seat: Any = "AB"[number % 2]
@@ -202,16 +207,58 @@ def test_mistakes_are_named(params: dict[str, Any], said: str) -> None:
         negotiation("bargaining", **params)
 
 
-@pytest.mark.parametrize(("name", "text"), [("junk.eval", "hello"), ("empty.eval", ""), ("other.json", "{}")])
+JUNK = [
+    ("junk.eval", "hello"),
+    ("empty.eval", ""),
+    ("other.json", "{}"),
+    ("deep.json", "[" * 500_000),
+    ("digits.json", '{"version": 2, "status": "success", "eval": ' + "9" * 1_000_000 + "}"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), JUNK, ids=lambda value: value[:12])
 def test_a_file_that_is_no_log_is_named_in_one_line(tmp_path: Path, name: str, text: str) -> None:
     log = tmp_path / name
     log.write_text(text)
     with pytest.raises(ValueError, match=f"{name}: cannot be read as an inspect_ai log") as raised:
-        list(read_records(str(log)))
+        read_records(log)
     assert "\n" not in str(raised.value)
     os.mkfifo(log.with_suffix(".pipe"))
     with pytest.raises(ValueError, match="is not a file"):
-        list(read_records(str(log.with_suffix(".pipe"))))
+        read_records(log.with_suffix(".pipe"))
+
+
+def test_a_part_of_a_log_that_would_fill_the_memory_is_not_unpacked(tmp_path: Path) -> None:
+    log = tmp_path / "bomb.eval"
+    with ZipFile(log, "w", ZIP_DEFLATED) as packed, packed.open("samples/1_epoch_1.json", "w") as part:
+        for _ in range(65):
+            part.write(b" " * 2**20)
+    assert log.stat().st_size < 100_000
+    with pytest.raises(ValueError, match=r"bomb.eval: .*1_epoch_1.json is longer than 64 MiB when unpacked"):
+        read_records(log)
+
+
+def test_a_damaged_match_and_one_whose_id_is_taken_are_left_out_and_named(tmp_path: Path) -> None:
+    log = Mock(lambda *_: "52.50").evaluate(
+        tmp_path, "bargaining", opponent="linear", n=3, limits={"log_format": "json"}
+    )
+    stored = json.loads(Path(log.location).read_text())
+    first, second, third = [sample["store"]["negolab"] for sample in stored["samples"]]
+    second["header"]["id"], third["header"]["seed"] = first["header"]["id"], "one"
+    Path(log.location).write_text(json.dumps(stored))
+    done = negolab("import", "inspect", log.location, "--out", "run", cwd=tmp_path)
+    assert done.returncode == 0 and "run: 1 record" in done.stdout, done.stderr
+    assert re.search(r"left out: .*sample 2, epoch 1: another match has its id", done.stderr + done.stdout)
+    assert re.search(r"left out: .*sample 3, epoch 1: not a record: .*seed", done.stderr + done.stdout)
+
+
+def test_matches_of_a_game_of_ones_own_are_imported_with_its_module(tmp_path: Path) -> None:
+    negolab("new", "game", "ultimatum", cwd=tmp_path)
+    log = Mock().evaluate(tmp_path, str(tmp_path / "ultimatum.py"), opponent="random-legal", n=2, form="schema")
+    command = ["import", "inspect", log.location, "--out", "run"]
+    assert "such as --module ultimatum.py" in negolab(*command, cwd=tmp_path).stderr
+    done = negolab(*command, "--module", "ultimatum.py", cwd=tmp_path)
+    assert done.returncode == 0 and "run: 2 records" in done.stdout, done.stderr
 
 
 def test_inspect_finds_the_tasks_by_their_entry_point(tmp_path: Path) -> None:

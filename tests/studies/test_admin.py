@@ -7,11 +7,15 @@ from typing import Any
 
 import pytest
 
-from negolab.catalog import game_names
+from negolab.catalog import game_names, load
+from negolab.match import Match
+from negolab.record import PERSON
 from negolab.store import Store, read
+from negolab.studies import sessions
 from negolab.studies.admin import AdminService
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database
+from negolab.user_code import TRUSTED
 from negolab.verification import replay_differences
 
 
@@ -50,6 +54,26 @@ def test_a_running_match_is_found_again_after_a_restart(tmp_path: Path, game: st
     assert own.desk.now(newer).state == before
     with pytest.raises(LeaseTaken):
         own.desk.now(lease)
+
+
+@pytest.mark.parametrize("name", ["llm:gpt-x,persona=/etc/hosts", "negmas:negotiator=MiCRONegotiator"])
+@pytest.mark.parametrize("people", [{}, {"A": None}])
+def test_a_strangers_database_calls_no_model_and_no_program(
+    tmp_path: Path,
+    name: str,
+    people: dict[Any, None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    own = Own(tmp_path)
+    match = Match(load("bargaining"), seed=1, players={"A": PERSON if people else name, "B": name})
+    own.database.add(match.record(), people, study=None)
+    monkeypatch.setenv(TRUSTED, str(tmp_path / "theirs.txt"))
+    asked: list[str] = []
+    monkeypatch.setattr(sessions, "make_player", lambda name, *_, **__: asked.append(name))
+    own.restart()
+    assert own.desk.playing({}) == {} and asked == []
+    assert f"is against {name}, which was chosen on another machine" in caplog.text
 
 
 def test_a_match_that_is_left_is_kept_and_not_found_again(tmp_path: Path) -> None:

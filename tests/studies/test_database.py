@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shutil
 import sqlite3
 import stat
 import time
@@ -440,6 +441,9 @@ def test_a_file_is_private_and_written_through(tmp_path: Path) -> None:
     ("url", "said"),
     [
         ("mysql://host/name", "mysql is not supported"),
+        ("postgresql+asyncpg://host/name", "asyncpg is not supported"),
+        ("postgresql://me@host:port/name", "must be a path or a database URL"),
+        ("postgresql://nobody@127.0.0.1:9/x?foo=1", "no database at this address: .*foo"),
         ("sqlite://", "SQLite needs a file"),
         ("://", "must be a path or a database URL"),
         ("postgresql://nobody@/x?host=/nowhere", "no database at this address"),
@@ -519,16 +523,68 @@ def test_a_file_or_log_that_is_lost_while_it_is_used_takes_no_further_note(tmp_p
     with closing(Database(tmp_path / "people.db")) as database:
         database.note("kept", "test")
         (tmp_path / part).unlink()
-        with pytest.raises(sa.exc.OperationalError, match="its file was removed or replaced"):
+        with pytest.raises(sa.exc.OperationalError, match="its file was removed, replaced or cut"):
             database.note("lost", "test")
 
 
-def test_a_file_that_is_cut_while_it_is_used_takes_no_further_note(tmp_path: Path) -> None:
-    Database(tmp_path / "people.db").close()
+def _cut_log(file: Path, _: Path) -> None:
+    os.truncate(file.with_name(f"{file.name}-wal"), 0)
+
+
+def _put_back(file: Path, copy: Path) -> None:
+    """Overwrite it by an older copy, as `cp` does."""
+    file.write_bytes(copy.read_bytes())
+
+
+def _cut_to_the_copy(file: Path, copy: Path) -> None:
+    os.truncate(file, copy.stat().st_size)
+
+
+@pytest.mark.parametrize("lose", [_cut_log, _put_back, _cut_to_the_copy])
+def test_a_file_that_is_cut_or_overwritten_in_place_takes_no_further_note(
+    tmp_path: Path, lose: Callable[[Path, Path], None]
+) -> None:
+    file, copy = tmp_path / "people.db", tmp_path / "copy.db"
+    Database(file).close()
+    shutil.copy(file, copy)
+    with closing(Database(file)) as database:
+        while file.stat().st_size <= copy.stat().st_size:
+            database.note("kept", "test", "x" * 100_000)
+        lose(file, copy)
+        with pytest.raises(sa.exc.OperationalError, match="its file was removed, replaced or cut"):
+            database.note("lost", "test")
+
+
+def test_an_id_that_could_name_a_file_elsewhere_is_refused(tmp_path: Path) -> None:
+    with closing(Database(tmp_path / "people.db")) as database, database._write() as c:
+        c.execute(sa.text("UPDATE meta SET value = '../elsewhere' WHERE name = 'id'"))
+    with pytest.raises(ValueError, match=r"people\.db: is not a database of negolab: its id is damaged"):
+        Database(tmp_path / "people.db")
+
+
+def test_text_that_is_forgotten_is_no_loss_of_the_log(tmp_path: Path) -> None:
     with closing(Database(tmp_path / "people.db")) as database:
-        os.truncate(tmp_path / "people.db", 100)
-        with pytest.raises(sa.exc.OperationalError, match="its file was removed or replaced"):
-            database.note("lost", "test")
+        database.note("kept", "test", "x" * 100_000)
+        database.owed = True
+        database.forget()
+        assert not database.owed and (tmp_path / "people.db-wal").stat().st_size == 0
+        database.hold()
+
+
+@pytest.mark.database
+def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_again(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        for _ in range(3):
+            database.note("kept", "test")
+            database.hold()
+        with database._write() as c:
+            c.execute(sa.text("DELETE FROM notes WHERE id > 1"))
+        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+            database.hold()
+        known, last = database.id, database.last
+    with pytest.raises(ValueError, match="lacks what was saved last; restore the newest copy"):
+        Database(database_url, known=known, last=last)
+    Database(database_url).close()
 
 
 def test_a_database_that_is_a_link_is_neither_read_nor_changed(tmp_path: Path) -> None:
@@ -550,9 +606,10 @@ def test_a_path_needs_no_scheme_and_is_the_databases_name(tmp_path: Path, monkey
 
 
 def test_a_password_is_never_shown() -> None:
-    with pytest.raises(ValueError, match="no database at this address") as caught:
-        Database("postgresql://me:hunter2@127.0.0.1:9/x")
-    assert "hunter2" not in str(caught.value)
+    for url in ("me:hunter2@127.0.0.1:9/x", "me@127.0.0.1:9/x?password=hunter2&sslpassword=hunter2"):
+        with pytest.raises(ValueError, match="no database at this address") as caught:
+            Database(f"postgresql://{url}")
+        assert "hunter2" not in str(caught.value)
     assert "hunter2" in location("postgresql://me:hunter2@h/x").render_as_string(hide_password=False)
 
 

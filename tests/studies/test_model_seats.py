@@ -85,6 +85,17 @@ def of(options: str = "") -> Study:
     return study(MODEL + options)
 
 
+async def test_a_running_match_does_not_go_on_with_a_model_that_the_file_does_not_name(tmp_path: Path) -> None:
+    site, id = ModelSite.started(tmp_path, of(), [PLAIN] * 3)
+    site.say(id, "Hello.")
+    site.study = study(MODEL.replace("fake-1", "other-1"))
+    with pytest.raises(ValueError, match="is against llm:fake-1, which this study file does not name"):
+        site.restart()
+    site.study = of()
+    site.restart()
+    assert isinstance(await settle(site, id), Playing)
+
+
 async def test_a_model_that_is_away_pauses_the_match_with_a_word_and_it_goes_on(tmp_path: Path) -> None:
     site, id = ModelSite.started(tmp_path, of("[models]\npatience = 30"), [AWAY, AWAY, PLAIN])
     assert site.state(id).disclosure == "A computer program sits across."

@@ -78,7 +78,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
             assert told in page_text(page) and seated(page)._view == before
         follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
         assert "4242" not in page_text(page)
-        assert wait_until(lambda: "removed or replaced" not in refusal(hosted), 20), "it tries to open it again"
+        assert wait_until(lambda: "replaced or cut" not in refusal(hosted), 20), "it tries to open it again"
         assert re.search(r"waiting for the database since \d\d:\d\d:\d\d", refusal(hosted))
         with pytest.raises(NotDelivered, match="Your place is kept"):
             hosted.page(token)
@@ -93,7 +93,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
         hosted.process.terminate()
         hosted._reader.join(10)
         begun, over = hosted.stderr
-        assert "waiting for the database since" in begun and "its file was removed or replaced" in begun
+        assert "waiting for the database since" in begun and "its file was removed, replaced or cut" in begun
         assert "is back: " in over
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import re
 import shutil
 import sqlite3
 import threading
@@ -19,6 +20,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from typing_extensions import override
 
+from negolab import user_code
 from negolab.match import replace_surrogates
 from negolab.studies.clock import time
 from negolab.studies.database.connection import (
@@ -30,6 +32,7 @@ from negolab.studies.database.connection import (
     forget,
 )
 from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
+from negolab.user_code import CodeSource
 
 log = logging.getLogger("negolab.studies")
 
@@ -80,19 +83,25 @@ class BaseDatabase:
         url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
         clock: Time in seconds since 1970.
         known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
+        last: Id of a note that must be there.
 
     Raises:
         ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
             version.
     """
 
-    def __init__(self, url: str | Path, *, clock: Callable[[], float] = time, known: str | None = None) -> None:
+    def __init__(
+        self, url: str | Path, *, clock: Callable[[], float] = time, known: str | None = None, last: int = 0
+    ) -> None:
         self.url = database_url(url)
         self.clock = clock
         self._engine = connect(self.url, metadata.tables, create=known is None)
         is_file = self._engine.dialect.name == "sqlite"
         self._file = Path(str(self.url.database)) if is_file else None
-        self._opened = _stats(self._file)
+        self._seen = _stats(self._file)
+        self._looking = threading.Lock()
+        self.last = last
+        """Id of the newest note when `hold` looked last."""
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -103,7 +112,7 @@ class BaseDatabase:
             with self._write() as c:
                 self.id = self._made(c, known)
                 """Random id of the database and its copies."""
-            self._opened = _stats(self._file)
+            self._seen = _stats(self._file)
         except (sa.exc.DBAPIError, ValueError) as error:
             self.close()
             if isinstance(error, ValueError):
@@ -130,13 +139,24 @@ class BaseDatabase:
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
+        if there and not self._has_newest(c):
+            raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
         metadata.create_all(c)
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, **kept}
+        if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
+            raise ValueError(f"{self}: is not a database of negolab: its id is damaged")
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
         for name in about.keys() - kept.keys():
             c.execute(meta.insert().values(name=name, value=about[name]))
+        if not kept:
+            user_code.trust(_own(about["id"]))
         return about["id"]
+
+    @property
+    def is_own(self) -> bool:
+        """True if the database was made by this user."""
+        return user_code.is_trusted(_own(self.id))
 
     def close(self) -> None:
         """Close all connections and release the claim; from now on every method raises `DatabaseClosed`."""
@@ -156,7 +176,9 @@ class BaseDatabase:
     def forget(self) -> None:
         """Remove deleted text from SQLite's log too; `owed` stays true while a reader still needs the old state."""
         if self.owed:
-            self.owed = not forget(self._engine)
+            with self._looking:  # the log is cut by us
+                self.owed = not forget(self._engine)
+                self._seen = _stats(self._file)
 
     @contextmanager
     def _joined(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
@@ -195,14 +217,22 @@ class BaseDatabase:
         if self._closed:
             raise DatabaseClosed
         if self._is_lost():
-            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was removed or replaced"))
+            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was removed, replaced or cut"))
 
     def _is_lost(self) -> bool:
-        """Return True if SQLite's file or log was removed, moved or replaced since it was opened, or the file cut."""
-        now = _stats(self._file)
-        if any(path not in now or not os.path.samestat(now[path], opened) for path, opened in self._opened.items()):
-            return True
-        return self._file is not None and now[self._file].st_size < self._opened[self._file].st_size
+        """Return True if SQLite's file or log was removed, moved, replaced or cut since it was looked at last."""
+        with self._looking:
+            now = _stats(self._file)
+            if not all(path in now and _goes_on(seen, now[path]) for path, seen in self._seen.items()):
+                return True
+            self._seen = now
+            return False
+
+    def _has_newest(self, c: Connection) -> bool:
+        """Return False if a note that was there is gone: none is ever deleted, but an older copy lacks some."""
+        newest, before = c.scalar(sa.select(sa.func.max(notes.c.id))) or 0, self.last
+        self.last = max(newest, before)
+        return newest >= before
 
     def check_writable(self) -> None:
         """Commit a write that changes nothing; an error of the database says why it takes none.
@@ -242,14 +272,16 @@ class BaseDatabase:
             raise DatabaseInUse(_TAKEN.format(self))
 
     def hold(self) -> None:
-        """Check that SQLite's file is in place, and claim the database again if the claim was lost with PostgreSQL's
-        connection; call it periodically.
+        """Check that SQLite's file and the newest notes are in place, and claim the database again if PostgreSQL's
+        connection, and with it the claim, was lost; call it periodically.
 
         Raises:
             DatabaseInUse: Another host has claimed it meanwhile.
-            sqlalchemy.exc.OperationalError: The file was removed, moved or replaced.
+            sqlalchemy.exc.OperationalError: The file was removed, moved, replaced or cut, or notes are gone.
         """
-        self._check_open()
+        with self._read() as c:
+            if not self._has_newest(c):
+                raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("what was saved last is gone"))
         if not self._claimed:
             return
         # `_session` stays None if `claim` fails during an outage, so that the next call claims again.
@@ -346,6 +378,16 @@ def _stats(file: Path | None) -> dict[Path, os.stat_result]:
         with suppress(OSError):
             found[path] = path.stat()
     return found
+
+
+def _goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
+    """Return True for the same file, and no less of it: SQLite cuts its file never, and its log only in `forget`."""
+    return os.path.samestat(seen, now) and now.st_size >= seen.st_size
+
+
+def _own(id: str) -> CodeSource:
+    """Return how this user's list of what is trusted names a database."""
+    return CodeSource("database", id)
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:

@@ -31,12 +31,12 @@ def database_url(url: str | Path) -> sa.URL:
         return sa.URL.create("sqlite+pysqlite", database=str(file.parent.resolve() / file.name))
     try:
         parsed = make_url(text)
-    except sa.exc.ArgumentError:
+    except (sa.exc.ArgumentError, ValueError):  # a port that is no number
         raise ValueError("--db must be a path or a database URL such as postgresql+psycopg://user@host/name") from None
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
-    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
-        raise ValueError(f"--db: {parsed.get_backend_name()} is not supported; use a path or postgresql+psycopg://...")
+    if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
+        raise ValueError(f"--db: {parsed.drivername} is not supported; use a path or postgresql+psycopg://...")
     if parsed.get_backend_name() == "sqlite" and not parsed.database:
         raise ValueError("--db: SQLite needs a file, such as sqlite:///people.db")
     return parsed
@@ -44,7 +44,10 @@ def database_url(url: str | Path) -> sa.URL:
 
 def database_name(url: sa.URL) -> str:
     """Return the file or the address of a database, without a password."""
-    return str(url.database) if url.get_backend_name() == "sqlite" else url.render_as_string(hide_password=True)
+    if url.get_backend_name() == "sqlite":
+        return str(url.database)
+    shown = {name: "***" if "pass" in name else value for name, value in url.query.items()}
+    return url.set(query=shown).render_as_string(hide_password=True)
 
 
 def connect(url: sa.URL, tables: Collection[str], create: bool = True) -> sa.Engine:
@@ -65,11 +68,9 @@ def connect(url: sa.URL, tables: Collection[str], create: bool = True) -> sa.Eng
             return engine
         except ModuleNotFoundError as error:
             raise ValueError(f"--db: {error}; install negolab[postgres]") from None
-        except sa.exc.OperationalError as error:
+        except (sa.exc.OperationalError, sa.exc.ProgrammingError) as error:
             why = str(error.orig).splitlines()[0] if error.orig else "no answer"
-            raise ValueError(
-                f"{url.render_as_string(hide_password=True)}: no database at this address: {why}"
-            ) from None
+            raise ValueError(f"{database_name(url)}: no database at this address: {why}") from None
     _private(Path(str(url.database)), create, tables)
     # `secure_delete` overwrites deleted data: those who withdraw are promised that their text is gone.
     return sqlite.create_engine(url, PATIENCE, ("foreign_keys=ON", "secure_delete=ON"))

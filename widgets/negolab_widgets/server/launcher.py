@@ -388,6 +388,7 @@ def run_lab(options: LabOptions) -> int:
     """Copy the notebooks to the folder (files that are there already stay as they are) and open JupyterLab on it."""
     check_port_free("127.0.0.1", options.port)
     folder = options.folder
+    _check_lab_folder(folder)
     shutil.copytree(notebooks(), folder, dirs_exist_ok=True, copy_function=_copy_new, ignore=_IGNORED)
     token, local = secrets.token_urlsafe(24), addresses.local_address(options.port)
     settings = {
@@ -413,6 +414,18 @@ def run_lab(options: LabOptions) -> int:
         where = f"your copy of the notebooks: {folder.resolve()}"
         _announce(f"{local.url}{_LAB_START}&token={token}", where, options.browser)
         return process.wait()
+
+
+def _check_lab_folder(folder: Path) -> None:
+    """Raise `ValueError` for what a stranger's folder may hold: files that JupyterLab would run, links to elsewhere."""
+    for name in ("voila.py", "voila.json"):
+        if (folder / name).exists():
+            raise ValueError(
+                f"{folder / name}: JupyterLab would run it: remove it, or choose another folder with --dir"
+            )
+    for source in notebooks().rglob("*"):
+        if (target := folder / source.relative_to(notebooks())).is_symlink():
+            raise ValueError(f"{target}: is a link, and links are not followed here: remove it")
 
 
 def _copy_new(source: str, target: str) -> str:
