@@ -25,7 +25,7 @@ from negolab.formats import spreadsheet
 from negolab.record import Record
 
 FOLDER, FILE = "codes", "readings.ndjson"
-_MAX_COLUMNS = 1000
+_MAX_COLUMNS, _CELL_BYTES = 1000, 8
 """Columns of a workbook that are read."""
 
 
@@ -263,17 +263,23 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
         with ZipFile(path) as packed:
             if sum(part.file_size for part in packed.infolist()) > MAX_BYTES:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
-        book = load_workbook(path, read_only=True, data_only=True)
-        rows = book.worksheets[0].iter_rows(max_col=_MAX_COLUMNS, values_only=True)
+        sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed
-        for number, cells in enumerate(rows, 1):
+        for number, cells in enumerate(sheet.iter_rows(max_col=_width(sheet), values_only=True), 1):
             if any(cell is not None for cell in cells):
                 found[number] = ["" if cell is None else str(cell).strip() for cell in cells]
-                if (left := left - sum(map(len, found[number]))) < 0:
+                if (left := left - sum(map(len, found[number])) - _CELL_BYTES * len(cells)) < 0:
                     raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB of text, the maximum for a sheet")
     head, *body = [*found.values()] or [[]]
     return pd.DataFrame(body, [*found][1:], head)
+
+
+def _width(sheet: Any) -> int:
+    """Return the number of cells of the header: an empty cell far outside of it is none."""
+    rows = sheet.iter_rows(max_col=_MAX_COLUMNS, values_only=True)
+    head = next((cells for cells in rows if any(cell is not None for cell in cells)), (None,))
+    return max((at for at, cell in enumerate(head, 1) if cell is not None), default=1)
 
 
 # Codes as a table.

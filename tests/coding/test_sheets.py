@@ -261,7 +261,7 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     workbook.worksheets[0]["XFD100000"] = "x"
     workbook.save(sheet)
     assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
-    share_text(sheet, "long " * 2_000_000, cells=10)
+    share_text(sheet, "long " * 4_000_000, cells=10)
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
         exchange(run, "tone", book, "anna", sheet)
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
@@ -270,6 +270,23 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
         exchange(run, "tone", book, "anna", sheet)
     sheet.write_bytes(b"no workbook")
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook"):
+        exchange(run, "tone", book, "anna", sheet)
+
+
+def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_before_it_fills_the_memory(
+    run: Path, book: Codebook
+) -> None:
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    with ZipFile(sheet) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    head = "".join(f'<c t="str"><v>c{n}</v></c>' for n in range(900))
+    rows = f"<sheetData><row>{head}</row>{'<row><c><v>1</v></c></row>' * 10_000}</sheetData>"
+    with ZipFile(sheet, "w", ZIP_DEFLATED) as packed:
+        for name, part in parts.items():
+            cells = re.sub(b"<sheetData>.*</sheetData>", rows.encode(), part, flags=re.DOTALL)
+            packed.writestr(name, cells if "worksheets/sheet1" in name else part)
+    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
         exchange(run, "tone", book, "anna", sheet)
 
 

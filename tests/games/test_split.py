@@ -489,6 +489,14 @@ def test_a_division_that_helps_one_and_hurts_nobody_makes_a_deal_inefficient() -
     assert [row["pareto"] for row in match.outcome.details["rounds"]] == [False, True]
 
 
+def test_a_stock_too_large_to_list_has_no_verdict_on_efficiency() -> None:
+    game = split("deal-or-no-deal", rounds=1, quota=0)
+    match = Match(game, start=game.start("A", rounds_of(game, ((10**9,) * 3, (1, 2, 3), (3, 2, 1)))))
+    match.act("A", Proposal((1, 1, 1)))
+    match.act("B", Proposal((10**9 - 1,) * 3))
+    assert match.outcome is not None and match.outcome.details["rounds"][0]["pareto"] is None
+
+
 # Parameters.
 
 

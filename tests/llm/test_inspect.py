@@ -248,8 +248,8 @@ def test_a_damaged_match_and_one_whose_id_is_taken_are_left_out_and_named(tmp_pa
     Path(log.location).write_text(json.dumps(stored))
     done = negolab("import", "inspect", log.location, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0 and "run: 1 record" in done.stdout, done.stderr
-    assert re.search(r"left out: .*sample 2, epoch 1: another match has its id", done.stderr + done.stdout)
-    assert re.search(r"left out: .*sample 3, epoch 1: not a record: .*seed", done.stderr + done.stdout)
+    assert re.search(r"left out: .*sample [^,]+, epoch 1: another match has its id", done.stderr + done.stdout)
+    assert re.search(r"left out: .*sample [^,]+, epoch 1: not a record: .*seed", done.stderr + done.stdout)
 
 
 def test_matches_of_a_game_of_ones_own_are_imported_with_its_module(tmp_path: Path) -> None:

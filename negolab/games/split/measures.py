@@ -120,8 +120,11 @@ def _honest(game: Parameters, public: Public, number: int, drawn: Draw, seat: Se
 
 
 def _pareto(game: Parameters, settled: Settled, values: dict[Seat, Units]) -> bool | None:
-    """Return True if no other division of whole units is better for one seat and no worse for the other."""
-    if game.rule != "exact" or not settled.agreed:
+    """Return True if no other division of whole units is better for one seat and no worse for the other.
+
+    None for more than `MAX_DIVISIONS` divisions.
+    """
+    if game.rule != "exact" or not settled.agreed or _count_divisions(settled.stock) > MAX_DIVISIONS:
         return None
     a, b = (
         sum(round(units) * value for units, value in zip(settled.shares[seat], values[seat], strict=True))
@@ -139,6 +142,10 @@ def whole_unit_frontier(stock: Units, values_a: Units, values_b: Units) -> list[
         grown = {(x + n * a, y + (units - n) * b) for x, y in pairs for n in range(units + 1)}
         pairs = _undominated(grown)
     return pairs
+
+
+def _count_divisions(stock: Units) -> int:
+    return prod(units + 1 for units in stock)
 
 
 def _undominated(pairs: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -218,7 +225,7 @@ def frontier(state: Position) -> tuple[tuple[float, float], ...]:
     () when the match is over and for more than `MAX_DIVISIONS` divisions.
     """
     public = state.public
-    if public.phase == "over" or prod(units + 1 for units in public.stock) > MAX_DIVISIONS:
+    if public.phase == "over" or _count_divisions(public.stock) > MAX_DIVISIONS:
         return ()
     values = _schedule(state).rounds[public.round - 1].values
     a, b = (sum(state.private[seat].earned, 0.0) for seat in SEATS)
@@ -248,7 +255,7 @@ def measures(record: Record) -> dict[str, Any]:
         overclaim_units: mean units that both together asked for beyond the stock
         unallocated_units: mean units that nobody got
         winner_share: mean share of the units that the seats value differently that went to whoever values them more
-        pareto_rate: share of rounds with a division that no other one dominates
+        pareto_rate: share of rounds with a division that no other one dominates, of stocks of 20,000 divisions at most
         ask_low: mean units asked for of types that the seat values less than the other does
         ask_high: mean units asked for of types that the seat values more than the other does
         honesty_rate: share of rounds in which the seat's last statement was true

@@ -143,10 +143,10 @@ class BaseDatabase:
             raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
         metadata.create_all(c)
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, **kept}
-        if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
-            raise ValueError(f"{self}: is not a database of negolab: its id is damaged")
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
+        if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
+            raise ValueError(f"{self}: is not a database of negolab: its id is damaged")
         for name in about.keys() - kept.keys():
             c.execute(meta.insert().values(name=name, value=about[name]))
         if not kept:
