@@ -12,7 +12,8 @@ from pathlib import Path
 
 from negolab._internal.validation import check_name
 from negolab.coding.codebook import Codebook
-from negolab.coding.units import Reading, Unit, keep, latest, units
+from negolab.coding.units import Reading, Unit, keep, latest, readings_file, units
+from negolab.formatting import counted
 from negolab.llm.endpoint.call import Call, Message
 from negolab.llm.endpoint.errors import GameFailed, NoLegalMove
 from negolab.llm.models import Models
@@ -88,12 +89,14 @@ async def code_units(
         A sentence for each unit that the model could not code.
 
     Raises:
+        ValueError: The file of readings was removed or replaced meanwhile.
         RunFailed: No call can be made: the budget is used up, the key is wrong, or the service is away.
     """
     check_name(coder, "a coder's name")
     done = latest(source, name).get(coder, {})
     left = iter([each for each in units(source, book.unit).items() if each[0] not in done])
     failed: list[str] = []
+    coded = set(done)
 
     async def work() -> None:
         for place, unit in left:
@@ -103,11 +106,17 @@ async def code_units(
                 failed.append(f"not coded: {place.match}, turn {place.turn}, seat {place.seat}: {error}")
                 continue
             keep(source, [Reading(book=name, coder=coder, place=place, codes=codes, quotes=quotes)])
+            coded.add(place)
 
     try:
         await asyncio.gather(*(work() for _ in range(at_once)))
     finally:
         await models.close()
+    if lost := coded - latest(source, name).get(coder, {}).keys():
+        raise ValueError(
+            f"{readings_file(source)}: was removed or replaced while it was written: {counted(len(lost), 'unit')} of "
+            f"{coder} are gone: put the old file back, or run the command again"
+        )
     return failed
 
 

@@ -217,7 +217,8 @@ def settle(
             _consider(entry, known.get(entry.id), form, earned, written, with_fee, settlement)
         settlement.said += _missing(database, study, known, earned, panel)
         if settlement.amounts:
-            _check_noted(beside, {file.sha256 for file in files})
+            for log in _payment_logs(database, study, beside):
+                _check_noted(log, {file.sha256 for file in files})
             if out is None or out.absolute() in resumed:
                 out = _free_name(beside, {file.path for file in files})
             settlement.path = _write_new(database, study, out, settlement, known, form, panel, beside)
@@ -353,16 +354,16 @@ def _missing(
             yield f"participant {person.number}: earned {earned[person.id].text(earned[person.id].total)}, but {why}"
 
 
-def _payment_log(beside: Path) -> Path:
+def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
     """Return the file that has a line, of hash and path, for each file of payments of the study, whatever becomes of
-    that and of the database."""
-    return beside.with_name(f"{beside.stem}-bonuses.log")
+    that and of the database, and where that may be too if the study file or the database was moved."""
+    places = ([] if database.file is None else [database.file]) + [beside]
+    return [place.with_name(f"{study.name}-bonuses.log") for place in places]
 
 
-def _check_noted(beside: Path, written: Collection[str]) -> None:
+def _check_noted(log: Path, written: Collection[str]) -> None:
     """Raise `ValueError` if a file of payments was written which this database does not know, as when it was restored
     from a copy: whom it pays would be paid again."""
-    log = _payment_log(beside)
     for line in read_text(log).splitlines() if log.exists() else ():
         sha256, _, path = line.partition(" ")
         if sha256 not in written:
@@ -441,7 +442,7 @@ def _write(
             f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run was interrupted'}: the database "
             "has only hashes of ids, so use the same export, or a newer one of the same study at the panel"
         )
-    _store(path, content, _payment_log(beside), again)
+    _store(path, content, _payment_logs(database, study, beside)[0], again)
     database.confirm_bonuses(study.name, file)
     return path
 

@@ -16,7 +16,7 @@ import pytest
 
 from negolab.coding.codebook import Code, Codebook
 from negolab.coding.models import code_units, parse_answer, prompt
-from negolab.coding.units import Unit, all_readings, latest, units
+from negolab.coding.units import Unit, all_readings, latest, readings_file, units
 from negolab.llm.endpoint.call import Answer, Call, Usage
 from negolab.llm.models import Models
 from negolab.llm.settings import Settings
@@ -136,6 +136,17 @@ def test_a_model_reads_nothing_that_a_person_who_codes_would_not(run: Path, kind
         sent = prompt(BOOK, unit)
         assert not [word for word in ("anna-bot", "llm:secret", "m0", "4000", "seller", "AGREED") if word in sent]
         assert json.loads(sent.splitlines()[-1]) == {"before": list(unit.before), "text": unit.text}
+
+
+def test_readings_that_are_removed_while_a_model_codes_are_missed(run: Path) -> None:
+    def removing(text: str, attempt: int) -> str:
+        if len(models.calls) == 8:
+            readings_file(run).unlink()
+        return quoting(text)
+
+    models = Imitated(removing)
+    with pytest.raises(ValueError, match=r"readings.ndjson: was removed or replaced .*: \d units of gpt are gone"):
+        coded(run, models)
 
 
 def test_what_is_coded_is_not_asked_again_and_a_failure_keeps_what_came_before(run: Path) -> None:

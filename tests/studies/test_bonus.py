@@ -221,6 +221,27 @@ def test_amounts_in_another_currency_than_participants_were_shown_are_paid_only_
     assert settled.amounts == {"one": shown.bonus} and "one: was shown £" in settled.said[0]
 
 
+@pytest.mark.parametrize("moved", ["study file", "name", "database"])
+def test_a_restored_database_is_known_when_the_study_file_or_the_database_was_moved(
+    panel: Panel, tmp_path: Path, moved: str
+) -> None:
+    panel.add("one")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    older = (elsewhere if moved == "database" else panel.folder) / "older.db"
+    with sqlite3.connect(panel.folder / "haggling.db") as now, sqlite3.connect(older) as copy:
+        now.backup(copy)
+    panel.settle(("one", "APPROVED"))
+    panel.database.close()
+    panel.database = Database(older)
+    if moved == "study file":
+        panel.file = panel.file.rename(elsewhere / panel.file.name)
+    elif moved == "name":
+        panel.file = panel.file.rename(panel.folder / "wave.toml")
+    with pytest.raises(ValueError, match=r"haggling-bonuses.log: this database did not write"):
+        panel.settle(("one", "APPROVED"))
+
+
 @pytest.mark.parametrize("place", [None, "monday.csv"])
 def test_a_database_restored_from_a_copy_pays_nobody_whom_another_paid(
     panel: Panel, tmp_path: Path, place: str | None

@@ -97,8 +97,9 @@ class BaseDatabase:
         self.clock = clock
         self._engine = connect(self.url, metadata.tables, create=known is None)
         is_file = self._engine.dialect.name == "sqlite"
-        self._file = Path(str(self.url.database)) if is_file else None
-        self._seen = _stats(self._file)
+        self.file = Path(str(self.url.database)) if is_file else None
+        """SQLite's file; None: PostgreSQL."""
+        self._seen = _stats(self.file)
         self._looking = threading.Lock()
         self.last = last
         """Id of the newest note when `hold` looked last."""
@@ -112,7 +113,7 @@ class BaseDatabase:
             with self._write() as c:
                 self.id = self._made(c, known)
                 """Random id of the database and its copies."""
-            self._seen = _stats(self._file)
+            self._seen = _stats(self.file)
         except (sa.exc.DBAPIError, ValueError) as error:
             self.close()
             if isinstance(error, ValueError):
@@ -178,7 +179,7 @@ class BaseDatabase:
         if self.owed:
             with self._looking:  # the log is cut by us
                 self.owed = not forget(self._engine)
-                self._seen = _stats(self._file)
+                self._seen = _stats(self.file)
 
     @contextmanager
     def _joined(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
@@ -222,7 +223,7 @@ class BaseDatabase:
     def _is_lost(self) -> bool:
         """Return True if SQLite's file or log was removed, moved, replaced or cut since it was looked at last."""
         with self._looking:
-            now = _stats(self._file)
+            now = _stats(self.file)
             if not all(path in now and _goes_on(seen, now[path]) for path, seen in self._seen.items()):
                 return True
             self._seen = now
@@ -240,7 +241,7 @@ class BaseDatabase:
         Raises:
             ValueError: SQLite's file has so little room that it may not take the next one.
         """
-        if self._file is not None and shutil.disk_usage(self._file.parent).free < 1 << 20:
+        if self.file is not None and shutil.disk_usage(self.file.parent).free < 1 << 20:
             raise ValueError(f"{self}: its disk is full: free at least a megabyte on it")
         with self._write() as c:
             c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
