@@ -562,6 +562,16 @@ def test_an_id_that_could_name_a_file_elsewhere_is_refused(tmp_path: Path) -> No
         Database(tmp_path / "people.db")
 
 
+@pytest.mark.parametrize("value", ["'abc'", "x'ff'"])
+def test_a_value_of_another_type_is_refused_when_the_file_is_opened(tmp_path: Path, value: str) -> None:
+    with closing(Database(tmp_path / "people.db")) as database:
+        database.note("kept", "test")
+        with database._write() as c:
+            c.execute(sa.text(f"UPDATE notes SET at = {value}"))
+    with pytest.raises(ValueError, match=r"people\.db: its table notes is damaged: restore a copy"):
+        Database(tmp_path / "people.db")
+
+
 def test_text_that_is_forgotten_is_no_loss_of_the_log(tmp_path: Path) -> None:
     with closing(Database(tmp_path / "people.db")) as database:
         database.note("kept", "test", "x" * 100_000)

@@ -140,6 +140,8 @@ class BaseDatabase:
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
+        if there and self.file is not None:
+            check_types(c, str(self))
         if there and not self._has_newest(c):
             raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
         metadata.create_all(c)
@@ -413,6 +415,17 @@ def ours(c: Connection) -> bool:
     return inspector.has_table(meta.name) and {column["name"] for column in inspector.get_columns(meta.name)} == set(
         meta.c.keys()
     )
+
+
+_STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
+
+
+def check_types(c: Connection, name: str) -> None:
+    """Raise `ValueError` for a value that is not of its column's type: SQLite takes any."""
+    for table in metadata.sorted_tables:
+        odd = [sa.func.typeof(one).not_in((*_STORED[one.type.python_type], "null")) for one in table.columns]
+        if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(*odd)).limit(1)):
+            raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
 
 
 def alone(c: Connection) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 
 from negolab import catalog, user_code
-from negolab._internal.files import private_files
+from negolab._internal.files import private_files, read_bytes
 from negolab._internal.version import __version__
 from negolab.analysis import export as exporting
 from negolab.match import Match
@@ -80,7 +80,7 @@ def _check(folder: Path, study: str) -> None:
 def _study(folder: Path) -> str | None:
     """Return the study named in a folder's export.json; None if that cannot be read."""
     try:
-        about = msgspec.json.decode((folder / "export.json").read_bytes())
+        about = msgspec.json.decode(read_bytes(folder / "export.json"))
     except (OSError, msgspec.DecodeError, RecursionError):
         return None
     return about.get("study") if isinstance(about, dict) else None
