@@ -5,6 +5,7 @@ Every event is saved before anyone sees it.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -28,6 +29,7 @@ from negolab.studies.session import MatchSession
 from negolab.studies.steps import Delay
 from negolab.studies.study_config import Study
 from negolab.studies.texts import texts
+from negolab.user_code import CodeSource, is_trusted, trust
 
 if TYPE_CHECKING:
     from negolab.studies.database import Database, StoredMatch
@@ -36,6 +38,15 @@ log = logging.getLogger("negolab.studies")
 
 _OUTSIDE = {MODEL_PREFIX.rstrip(":"), *negmas.PLAYERS}
 """Kinds of players that ask a service or another program."""
+
+
+def _is_outside(name: str) -> bool:
+    return name.partition(":")[0] in _OUTSIDE
+
+
+def _choice(match: str, name: str) -> CodeSource:
+    """Return how this user's list of what is trusted names a player that was chosen for a match of free play."""
+    return CodeSource(f"match {match}", hashlib.sha256(name.encode()).hexdigest())
 
 
 class OpenSession(NamedTuple):
@@ -110,6 +121,8 @@ class SessionManager:
         """
         players = seat_players(match, self._models, people, load=False)
         study = None if self._study is None else self._study.name
+        for name in filter(_is_outside, match.players.values() if study is None else ()):
+            trust(_choice(match.id, name))
         record = match.record()
         stored = self._database.add(
             record, dict(people), study=study, treatment=treatment, practice=practice, endings=endings
@@ -141,10 +154,8 @@ class SessionManager:
     def _check_chosen(self, stored: StoredMatch, names: Iterable[str]) -> None:
         """Raise `ValueError` for a model or program that was not chosen here: the database may be a stranger's."""
         study = self._study
-        for name in names:
-            if name.partition(":")[0] not in _OUTSIDE or (study is None and self._database.is_own):
-                continue
-            if study is None or name not in study.players():
+        for name in filter(_is_outside, names):
+            if not (is_trusted(_choice(stored.id, name)) if study is None else name in study.players()):
                 why = "was chosen on another machine" if study is None else "this study file does not name"
                 raise ValueError(f"match {stored.id} is against {name:.80}, which {why}, so it does not go on")
 

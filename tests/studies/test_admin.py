@@ -68,12 +68,24 @@ def test_a_strangers_database_calls_no_model_and_no_program(
     own = Own(tmp_path)
     match = Match(load("bargaining"), seed=1, players={"A": PERSON if people else name, "B": name})
     own.database.add(match.record(), people, study=None)
-    monkeypatch.setenv(TRUSTED, str(tmp_path / "theirs.txt"))
     asked: list[str] = []
     monkeypatch.setattr(sessions, "make_player", lambda name, *_, **__: asked.append(name))
     own.restart()
     assert own.desk.playing({}) == {} and asked == []
     assert f"is against {name}, which was chosen on another machine" in caplog.text
+
+
+def test_a_match_against_a_model_goes_on_after_a_restart_only_for_the_user_who_began_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sessions, "_OUTSIDE", {"random-legal"})
+    own = Own(tmp_path)
+    own.play()
+    own.restart()
+    assert own.desk.playing({}) != {}
+    monkeypatch.setenv(TRUSTED, str(tmp_path / "theirs.txt"))
+    own.restart()
+    assert own.desk.playing({}) == {}
 
 
 def test_a_match_that_is_left_is_kept_and_not_found_again(tmp_path: Path) -> None:

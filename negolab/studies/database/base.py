@@ -20,7 +20,6 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from typing_extensions import override
 
-from negolab import user_code
 from negolab.match import replace_surrogates
 from negolab.studies.clock import time
 from negolab.studies.database.connection import (
@@ -32,7 +31,6 @@ from negolab.studies.database.connection import (
     forget,
 )
 from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
-from negolab.user_code import CodeSource
 
 log = logging.getLogger("negolab.studies")
 
@@ -152,14 +150,7 @@ class BaseDatabase:
             raise ValueError(f"{self}: is not a database of negolab: its id is damaged")
         for name in about.keys() - kept.keys():
             c.execute(meta.insert().values(name=name, value=about[name]))
-        if not kept:
-            user_code.trust(_own(about["id"]))
         return about["id"]
-
-    @property
-    def is_own(self) -> bool:
-        """True if the database was made by this user."""
-        return user_code.is_trusted(_own(self.id))
 
     def close(self) -> None:
         """Close all connections and release the claim; from now on every method raises `DatabaseClosed`."""
@@ -386,11 +377,6 @@ def _stats(file: Path | None) -> dict[Path, os.stat_result]:
 def _goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
     """Return True for the same file, and no less of it: SQLite cuts its file never, and its log only in `forget`."""
     return os.path.samestat(seen, now) and now.st_size >= seen.st_size
-
-
-def _own(id: str) -> CodeSource:
-    """Return how this user's list of what is trusted names a database."""
-    return CodeSource("database", id)
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:
