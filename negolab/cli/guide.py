@@ -66,7 +66,7 @@ def write_examples(text: str, folder: Path) -> None:
         folder / name: _notebook(cells) if name.endswith(".ipynb") else "".join(cells) for name, cells in files.items()
     }
     for path, content in contents.items():
-        if path.exists() and path.read_text("utf-8") != content:
+        if path.is_symlink() or (path.exists() and path.read_text("utf-8") != content):
             raise ValueError(f"{path} already exists with other content: move it elsewhere first")
     for path, content in contents.items():
         path.write_text(content, "utf-8")
