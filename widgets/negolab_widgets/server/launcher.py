@@ -425,7 +425,7 @@ def _check_lab_folder(folder: Path) -> None:
             )
     for source in notebooks().rglob("*"):
         if (target := folder / source.relative_to(notebooks())).is_symlink():
-            raise ValueError(f"{target}: is a link, and links are not followed here: remove it")
+            raise ValueError(f"{target} is a link, and links are not followed here; remove it")
 
 
 def _copy_new(source: str, target: str) -> str:
