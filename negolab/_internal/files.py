@@ -155,7 +155,7 @@ def error_sentence(error: Exception) -> str:
     if not isinstance(error, OSError) or error.filename is None or error.strerror is None:
         return str(error)
     if error.errno == errno.ELOOP:
-        return f"{error.filename}: is a link, and links are not followed here: remove it"
+        return f"{error.filename} is a link, and links are not followed here; remove it"
     if isinstance(error, FileExistsError | NotADirectoryError):
         return f"{error.filename}: is a file, where a folder is needed: choose another name"
     return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"

@@ -157,7 +157,7 @@ class RunFlags(NamedTuple):
 def read_flags(
     *,
     retry: Annotated[
-        str, typer.Option(metavar="KINDS", help="Repeat matches: failed, timeout, or failed,timeout.")
+        str, typer.Option(metavar="KINDS", help="Repeat matches with this status: failed, timeout, or failed,timeout.")
     ] = "",
     game_seconds: Annotated[
         float | None, advanced(help="Time limit per match in seconds, excluding time in queues.")

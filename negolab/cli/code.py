@@ -39,7 +39,7 @@ def code(
         str | None, typer.Option(help="Coder to treat as the gold standard when correcting the other coders' rates.")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="The coder is a model: llm:gpt-5-mini,temperature=0,persona=strict.md.")
+        str | None, typer.Option(help="Use this model as the coder: llm:gpt-5-mini,temperature=0,persona=strict.md.")
     ] = None,
     base_url: Annotated[str | None, typer.Option(help="Endpoint for the model.")] = None,
     concurrency: Annotated[int, typer.Option(help="Maximum number of simultaneous calls.", min=1)] = 20,
@@ -52,8 +52,8 @@ def code(
 ) -> None:
     """Write a blinded coding sheet for a coder, and read it back once it is filled in.
 
-    Run the command as often as you like. With --model, a language model codes; run the same command again to resume.
-    Without --coder, report how well coders agree.
+    Run the command as often as you like. With --model, a language model does the coding; run the same
+    command again to resume. Without --coder, report how well coders agree.
     """
     from negolab.coding.units import exchange
 
@@ -100,7 +100,7 @@ def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> 
 
     readings = units.latest(run, name)
     if not readings:
-        raise ValueError(f"{run}: has no codes of {name} yet: add --coder NAME, and --model for a language model")
+        raise ValueError(f"{run} has no codes for {name} yet: add --coder NAME, and --model for a language model")
     tables = {
         "Krippendorff's alpha, 95% intervals over matches": agreement.agreement(book, readings),
         "Cohen's kappa by pair": agreement.kappas(book, readings),

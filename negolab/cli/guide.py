@@ -29,7 +29,7 @@ class Block(NamedTuple):
 @app.command()
 def guide(
     page: Annotated[str | None, typer.Argument(help="Page to print (default: list all pages).")] = None,
-    save: Annotated[bool, typer.Option("--save", help="Write the page's example files to this folder.")] = False,
+    save: Annotated[bool, typer.Option("--save", help="Write the page's example files to the current folder.")] = False,
 ) -> None:
     """Print a page of the guide, or list the pages."""
     pages = guide_pages()

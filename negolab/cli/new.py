@@ -73,7 +73,7 @@ def scenario(
 
 @app.command()
 def study(
-    name: Name, game: Annotated[str, typer.Option(help="A game's name, or a file in this folder.")] = "trading"
+    name: Name, game: Annotated[str, typer.Option(help="A game's name, or a file in the current folder.")] = "trading"
 ) -> None:
     """Write a study file that runs as is, with a test."""
     _write("study", name, game)

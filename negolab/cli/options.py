@@ -84,7 +84,7 @@ Db = Annotated[
 BaseUrls = Annotated[
     list[str] | None,
     typer.Option(
-        "--base-url", metavar="URL[,key=NAME]", help="Language models' endpoint; $NAME holds its key. Repeatable."
+        "--base-url", metavar="URL[,key=NAME]", help="Endpoint for language models; $NAME holds its key. Repeatable."
     ),
 ]
 PRICE_HELP = "US dollars per million tokens: MODEL=INPUT,OUTPUT or MODEL=INPUT,CACHED,OUTPUT. Repeatable."
@@ -96,7 +96,7 @@ Modules = Annotated[
     ),
 ]
 Scheduler = Annotated[str | None, advanced(metavar="URL", help="Dask scheduler, tcp:// or tls://.")]
-Trust = Annotated[bool, advanced("--trust", help="Don't ask before running game code named by the folder.")]
+Trust = Annotated[bool, advanced("--trust", help="Don't ask before running code that the folder refers to.")]
 TrustChanges = Annotated[bool, advanced("--trust", help="Continue even if your own code has changed.")]
 
 

@@ -262,7 +262,7 @@ def watch(
     preset: Preset = None,
     set_: Set = None,
     a: Annotated[
-        str, typer.Option(help="Player in seat A: `time:beta=0.2`, or your own, `mine.py:Haggler,beta=2`.")
+        str, typer.Option(help="Player in seat A, such as `time:beta=0.2`, or your own: `mine.py:Haggler,beta=2`.")
     ] = "random-legal",
     b: Annotated[str, typer.Option(help="Player in seat B.")] = "random-legal",
     seed: Seed = None,
@@ -295,7 +295,7 @@ def play_(
     seed: Seed = None,
     out: Annotated[Path, typer.Option(help="Folder for the record.")] = RUNS / "play",
 ) -> None:
-    """Play one match yourself in the terminal. /quit or Ctrl-D stops; the record is kept."""
+    """Play one match yourself in the terminal. Type /quit or press Ctrl-D to stop; the record is kept."""
     loaded = load_game(game, preset, set_)
     mine = parse_seat(seat, loaded)
     away = other(mine)

@@ -167,7 +167,7 @@ def running_trial(options: ServeOptions, *, with_models: bool) -> Iterator[deque
                 lines.clear()
                 break
         else:
-            raise RuntimeError(f"the server did not start: {lines[-1] if lines else f'code {server.wait()}'}")
+            raise RuntimeError(f"the server did not start: {lines[-1] if lines else f'exit code {server.wait()}'}")
         # Read on, so that a full pipe never blocks it.
         threading.Thread(target=lines.extend, args=(map(str.rstrip, server.stdout),), daemon=True).start()
         yield lines

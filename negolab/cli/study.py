@@ -269,7 +269,7 @@ def doctor(
     base_urls: BaseUrls = None,
     prices: PriceOption = None,
 ) -> None:
-    """Check everything a session needs. Exit with 1 if anything is wrong.
+    """Check everything a session needs. Exit with status 1 if anything is wrong.
 
     Pass the same options that you pass to `negolab serve`.
     """
@@ -291,7 +291,7 @@ def export(
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="Folder to write to (default: FILE-export beside the file).")] = None,
     to: Annotated[str, typer.Option(help="File format: csv, parquet or both.")] = "both",
-    test: Annotated[bool, typer.Option("--test", help="Export only the data of test links.")] = False,
+    test: Annotated[bool, typer.Option("--test", help="Export only the data from test links.")] = False,
 ) -> None:
     """Write the study's data as tables, with participants, answers and events."""
     from negolab.analysis.export import describe_rows, parse_endings

@@ -53,14 +53,17 @@ def try_(
     ] = None,
     models: Annotated[
         bool,
-        typer.Option("--models", help="Call the study's language models, which costs money (default: random-legal)."),
+        typer.Option(
+            "--models",
+            help="Call the study's language models, which costs money (default: random-legal replaces them).",
+        ),
     ] = False,
     base_urls: BaseUrls = None,
     budget: Annotated[float | None, typer.Option(min=0, help="Maximum cost of models in US dollars.")] = None,
     prices: PriceOption = None,
     out: Annotated[Path | None, typer.Option(help="Folder for the bots' tables.")] = None,
 ) -> None:
-    """Test a study with bots or real browsers. Exit with 1 if anything is wrong.
+    """Test a study with bots or real browsers. Exit with status 1 if anything is wrong.
 
     Nothing is saved unless you pass --out or --pictures.
     """

@@ -98,7 +98,9 @@ def _number(text: Any) -> Fraction:
 def _range(low: Any, high: Any) -> list[str]:
     first, last = _number(low), _number(high)
     if first.denominator != 1 or last.denominator != 1 or not 0 < last - first < MAX_OPTIONS:
-        raise ValueError(f"a range from {low} to {high} cannot be converted: whole numbers, at most {MAX_OPTIONS:,}")
+        raise ValueError(
+            f"a range from {low} to {high} cannot be converted: use whole numbers, at most {MAX_OPTIONS:,} of them"
+        )
     return [str(number) for number in range(int(first), int(last) + 1)]
 
 

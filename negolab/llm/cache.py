@@ -296,7 +296,7 @@ def _create_private(file: Path) -> None:
         is_ours = sqlite.open_private(file)
     except OSError as error:
         raise ValueError(
-            f"{file}: cannot keep answers: {error.strerror}; set another file in ${CACHE_VARIABLE}, or use --no-cache"
+            f"{file}: cannot keep answers: {error.strerror}; set ${CACHE_VARIABLE} to another file, or use --no-cache"
         ) from None
     if not is_ours:
         raise ValueError(f"{file}: not a cache of answers; move it elsewhere, or set another in ${CACHE_VARIABLE}")
@@ -316,15 +316,15 @@ def _check_ownership(connection: sa.Connection, file: Path) -> None:
         connection.exec_driver_sql(f"PRAGMA user_version={SCHEMA}")
     elif mark != _APPLICATION:
         raise ValueError(
-            f"{file}: belongs to another program; move it elsewhere, or set another file in ${CACHE_VARIABLE}"
+            f"{file}: belongs to another program; move it elsewhere, or set ${CACHE_VARIABLE} to another file"
         )
     elif schema != SCHEMA:
         why = f"its schema is {schema}, this negolab reads {SCHEMA}"
-        raise ValueError(f"{file}: {why}; move it elsewhere, or set another file in ${CACHE_VARIABLE}")
+        raise ValueError(f"{file}: {why}; move it elsewhere, or set ${CACHE_VARIABLE} to another file")
 
 
 def _unusable(file: Path, error: Exception) -> ValueError:
     why = getattr(error, "orig", None) or error
     return ValueError(
-        f"{file}: cannot keep answers: {why}; move it elsewhere, or set another file in ${CACHE_VARIABLE}"
+        f"{file}: cannot keep answers: {why}; move it elsewhere, or set ${CACHE_VARIABLE} to another file"
     )

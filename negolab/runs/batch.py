@@ -82,7 +82,7 @@ def play_pairing(game: AnyGame, pairing: Pairing, factories: Mapping[str, Player
         return play(match, seat_players(match, factories=factories))
     except Exception as error:
         raise RuntimeError(
-            f"match {pairing.id} (seed {pairing.seed}) stopped at {' and '.join(match.pending())}, "
+            f"match {pairing.id} (seed {pairing.seed}) stopped while waiting for seat {' and '.join(match.pending())}, "
             f"played by {pairing.players}: {type(error).__name__}: {error}"
         ) from error
 

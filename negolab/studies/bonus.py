@@ -355,10 +355,10 @@ def _missing(
 
 
 def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
-    """Return the file that has a line, of hash and path, for each file of payments of the study, whatever becomes of
-    that and of the database, and where that may be too if the study file or the database was moved."""
-    places = ([] if database.file is None else [database.file]) + [beside]
-    return [place.with_name(f"{study.name}-bonuses.log") for place in places]
+    """Return the files that have a line, of hash and path, for each file of payments of the study, whatever becomes of
+    that, of the study file and of the database: one beside either of these."""
+    places = beside, database.file or beside
+    return list(dict.fromkeys(place.absolute().with_name(f"{study.name}-bonuses.log") for place in places))
 
 
 def _check_noted(log: Path, written: Collection[str]) -> None:
@@ -442,17 +442,18 @@ def _write(
             f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run was interrupted'}: the database "
             "has only hashes of ids, so use the same export, or a newer one of the same study at the panel"
         )
-    _store(path, content, _payment_logs(database, study, beside)[0], again)
+    _store(path, content, _payment_logs(database, study, beside), again)
     database.confirm_bonuses(study.name, file)
     return path
 
 
-def _store(path: Path, content: bytes, log: Path, again: bool) -> None:
+def _store(path: Path, content: bytes, logs: Sequence[Path], again: bool) -> None:
     """Note a file and create it. `again`: what a run that broke off left of it may be there, but never another file."""
     try:
         with private_files():
             is_left = again and path.is_file() and content.startswith(path.read_bytes())
-            append(log, f"{hashlib.sha256(content).hexdigest()} {path}\n".encode())
+            for log in logs:
+                append(log, f"{hashlib.sha256(content).hexdigest()} {path}\n".encode())
             atomic_write(path, content, new=not is_left)
     except OSError as error:
         raise ValueError(

@@ -96,8 +96,8 @@ class Journeys:
         if participant.status in ACTIVE and participant.treatment not in self._pages:
             raise ValueError(
                 f"study {self._study}: participant {participant.number} is working in treatment "
-                f"{participant.treatment!r}, which its file no longer has: put it back until they have finished, "
-                "or end it for them first"
+                f"{participant.treatment!r}, which its file no longer has: restore the treatment until they have "
+                "finished, or end the study for them first"
             )
         pages, at = self.pages(participant), self._reached(participant)
         if at is None:
@@ -106,7 +106,7 @@ class Journeys:
         if kind != at.step:
             raise ValueError(
                 f"participant {participant.number} is at page {at.position + 1}, {at.step}, where the study file now "
-                f"has {kind}: put the steps back until they have finished, or end it for them first"
+                f"has {kind}: restore the steps until they have finished, or end the study for them first"
             )
 
 

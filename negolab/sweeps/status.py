@@ -119,7 +119,7 @@ def read_status(folder: Path) -> CellStatus | None:
     except (OSError, msgspec.DecodeError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         raise ValueError(
-            f"{file} is not the status of a cell ({why}): remove {folder} to have the cell run again"
+            f"{file} is not a valid cell status file ({why}): remove {folder} to have the cell run again"
         ) from None
     for name, size in cell_status.records.items():
         if not (kept := folder / name).is_file() or kept.stat().st_size < size:

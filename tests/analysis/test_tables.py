@@ -232,9 +232,9 @@ def test_what_is_no_sweep_and_no_status_is_said(tmp_path: Path) -> None:
         tables.cells(tmp_path)
     attempted(tmp_path / "cells" / "a", "a")
     (tmp_path / "cells" / "a" / "cell.json").write_text('{"id": 3}')
-    with pytest.raises(ValueError, match=r"cell\.json is not the status of a cell"):
+    with pytest.raises(ValueError, match=r"cell\.json is not a valid cell status file"):
         tables.cells(tmp_path)
-    with pytest.raises(ValueError, match=r"cell\.json is not the status of a cell"):
+    with pytest.raises(ValueError, match=r"cell\.json is not a valid cell status file"):
         tables.matches(tmp_path)
 
 

@@ -68,7 +68,7 @@ def one_item(at: int) -> Callable[[Any, Any], None]:
     """Propose a single item at balloon, a different one each time."""
 
     def propose(hand: Input, table: Any) -> None:
-        hand.press(table.get_by_role("button", name="Untick all"))
+        hand.press(table.get_by_role("button", name="Uncheck all"))
         table.get_by_role("button", name="Propose a set").wait_for()
         hand.press(table.get_by_role("checkbox").nth(at))
         hand.fill(table.get_by_label("Your argument"), f"Reason {at}.")

@@ -137,6 +137,7 @@ def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
     [
         ("voila.py", None, "JupyterLab would run it: remove it"),
         ("voila.json", None, "JupyterLab would run it: remove it"),
+        ("ipykernel_launcher.py", None, "would import it in place of an installed module"),
         ("start.md", "new.md", "is a link, and links are not followed here"),
         ("guide", ".", "is a link, and links are not followed here"),
     ],

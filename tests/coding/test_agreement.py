@@ -140,7 +140,7 @@ def test_the_command_prints_agreement_and_lists_disagreements_with_their_words(t
     run = kept(tmp_path / "run", *(bargained(id=f"m{n}") for n in range(4)))
     (tmp_path / "mine.toml").write_text('[codes.threat]\ndefinition = "Announces something bad."')
     command = ("code", str(run), "--book", str(tmp_path / "mine.toml"))
-    assert "has no codes of mine yet" in negolab(*command).stderr
+    assert "has no codes for mine yet" in negolab(*command).stderr
     for coder, at in (("anna", 2), ("ben", 1), ("gold", 2)):
         places = [Place(f"m{n}", turn=turn, seat="ABA"[turn]) for n in range(4) for turn in range(3)]
         given = [

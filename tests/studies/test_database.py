@@ -442,6 +442,7 @@ def test_a_file_is_private_and_written_through(tmp_path: Path) -> None:
     [
         ("mysql://host/name", "mysql is not supported"),
         ("postgresql+asyncpg://host/name", "asyncpg is not supported"),
+        ("postgresql://me:a@b@host/name", "write each @ in a password as %40"),
         ("postgresql://me@host:port/name", "must be a path or a database URL"),
         ("postgresql://nobody@127.0.0.1:9/x?foo=1", "no database at this address: .*foo"),
         ("sqlite://", "SQLite needs a file"),
@@ -616,7 +617,7 @@ def test_a_path_needs_no_scheme_and_is_the_databases_name(tmp_path: Path, monkey
 
 
 def test_a_password_is_never_shown() -> None:
-    for url in ("me:hunter2@127.0.0.1:9/x", "me@127.0.0.1:9/x?password=hunter2&sslpassword=hunter2"):
+    for url in ("me:hunter2@127.0.0.1:9/x", "me@127.0.0.1:9/x?password=hunter2&options=-chunter2"):
         with pytest.raises(ValueError, match="no database at this address") as caught:
             Database(f"postgresql://{url}")
         assert "hunter2" not in str(caught.value)

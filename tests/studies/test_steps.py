@@ -385,7 +385,7 @@ async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_d
     site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
     site.start()
     site.study = steps_study(steps("instructions", "match"))
-    with pytest.raises(ValueError, match=r"participant 1 is at page 2, quiz, .* put the steps back"):
+    with pytest.raises(ValueError, match=r"participant 1 is at page 2, quiz, .* restore the steps"):
         site.restart()
 
 

@@ -197,7 +197,7 @@ def test_reasoning_has_a_box_that_the_other_never_sees(language: str) -> None:
 def test_what_is_no_proposal_is_refused_until_it_is_mended() -> None:
     page = sit()
     for ticked, button, said in (
-        ((), "Propose a set", "First tick what you want to propose."),
+        ((), "Propose a set", "First check the items you want to propose."),
         (("tent", "stove"), "Propose 2 items", "10 over the LIMIT"),
     ):
         tick(page, *ticked)
@@ -238,7 +238,7 @@ def test_their_proposals_are_rows_to_compare_agree_to_refuse_and_start_from() ->
     newest, earlier = rows(page)
     assert all(words in newest.picture.value for words in ("Their latest", "<b>13</b> for you", "effort 50"))
     earlier.start.click()
-    assert page.table.checklist.names == {"tent"} and "your ticked set" in earlier.picture.value
+    assert page.table.checklist.names == {"tent"} and "your checked set" in earlier.picture.value
     assert [mark for mark in page.table.checklist.marks if mark] == ["theirs", "theirs"]
     earlier.refuse.set_state({"value": True})
     tick(page, "stove")
@@ -254,7 +254,7 @@ def test_a_refusal_can_be_sent_alone_and_a_row_that_is_gone_answers_nothing() ->
     stale.refuse.set_state({"value": True})
     assert stale.agree.disabled
     stale.agree.click()
-    assert "You ticked this set to refuse it" in page.table.proposals.notice.value and page.match.ended is None
+    assert "You checked this set to refuse it" in page.table.proposals.notice.value and page.match.ended is None
     page.press("Only refuse 1")
     assert page.replies()[-1] == "REFUSE: {'tent'}\nARGUMENT: {''}" and rows(page) == []
     hear(page, propose=[{"rope"}])
@@ -324,7 +324,7 @@ def test_a_limit_on_empty_messages_is_said_before_it_bites_and_an_agreement_does
     page = answering({"rope"}, empty_turn_limit=1, **LENIENT)
     take(page.table.message.argument, "Hm.")
     page.press("Argument only")
-    assert "1 of at most 1 in a row without a proposal" in clock(*page.told)
+    assert "1 in a row without a proposal (limit: 1)" in clock(*page.told)
     assert "must contain a proposal" in SeatPage(page.match).state()
     page = answering({"rope"}, empty_turn_limit=0, **LENIENT)
     rows(page)[0].agree.click()

@@ -203,7 +203,7 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
         (rejecting, "You rejected the last offer."),
         (walking, "You walked away."),
         (refused, "The seller rejected the last offer."),
-        (taken, "Deal on your offer of round 2"),
+        (taken, "Deal on your offer from round 2"),
         (fails, "You gave too many unreadable replies."),
     ):
         assert words in page.table._ending.value and page.match.ended is not None
@@ -247,8 +247,8 @@ def test_what_is_shown_as_pay_is_what_the_game_pays(preset: str) -> None:
 def test_the_clock_counts_rounds_and_own_offers_left() -> None:
     match = Match(load("bargaining"), seed=1)
     for said, seat, clock in (
-        ((), "A", "Round 1 of 6, 3 offers left for you"),
-        (("60", "42", "58", "44", "57"), "B", "Round 5 of 6, 1 offer left for you"),
+        ((), "A", "Round 1 of 6; you have 3 offers left"),
+        (("60", "42", "58", "44", "57"), "B", "Round 5 of 6; you have 1 offer left"),
         (("45",), "A", "Round 6 of 6, out of offers"),
         (("reject",), "B", "Ended in round 6 of 6"),
     ):

@@ -291,7 +291,7 @@ def test_the_clock_counts_rounds_and_own_messages_left() -> None:
     for seat in ("A", "B", "A", "B"):
         match.submit(seat, "<message>x</message>")  # type: ignore[arg-type]
         said.append(table.clock(match.game, match.seen("A")))
-    assert said[:2] == ["Round 1 of 1, 2 messages left for you", "Round 1 of 1, 1 message left for you"]
+    assert said[:2] == ["Round 1 of 1; you have 2 messages left", "Round 1 of 1; you have 1 message left"]
     assert said[-1] == "Round 1 of 1, both choose in secret now"
     for seat in SEATS:
         match.submit(seat, "5")

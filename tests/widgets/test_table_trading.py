@@ -227,13 +227,13 @@ def test_an_offer_that_cannot_be_covered_says_so_before_it_is_accepted() -> None
 def test_turns_are_counted_as_they_are_played() -> None:
     page = sit(max_turns=3)
     for seat, left in zip(SEATS, (2, 1), strict=True):
-        assert clock(page.match.told(seat), page.match.seen(seat)) == f"Turn 1 of 3, {left} left for you"
+        assert clock(page.match.told(seat), page.match.seen(seat)) == f"Turn 1 of 3; you have {left} left"
     page.press("Message only")
     page.hear("Pass.")
     page.press("Send message and finish")
     assert clock(*page.told) == "3 turns played"
     old = load("trading", preset="textarena-0.7.4", max_turns=0)
-    assert clock(old, Match(old, seed=1).seen("A")) == "Turn 1 of 1, 1 left for you"
+    assert clock(old, Match(old, seed=1).seen("A")) == "Turn 1 of 1; you have 1 left"
 
 
 @pytest.mark.parametrize("preset", PRESETS)

@@ -198,7 +198,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         if seat != public.mover or public.end is not None:
             raise ValueError(f"seat {seat!r} is not on turn")
         if not self._reads_back(say):
-            raise ValueError(f"no message of this game: {say!r:.200}")
+            raise ValueError(f"not a message in this game: {say!r:.200}")
         played = self._play(public, seat, say)
         if isinstance(played, effects.IllegalMove):
             raise ValueError(f"not legal ({', '.join(played.codes)}): {say!r:.200}")

@@ -33,6 +33,8 @@ def database_url(url: str | Path) -> sa.URL:
         parsed = make_url(text)
     except (sa.exc.ArgumentError, ValueError):  # a port that is no number
         raise ValueError("--db must be a path or a database URL such as postgresql+psycopg://user@host/name") from None
+    if "@" in (parsed.host or ""):
+        raise ValueError("--db: write each @ in a password as %40")
     if parsed.drivername in ("postgresql", "postgres"):
         parsed = parsed.set(drivername="postgresql+psycopg")
     if parsed.drivername not in ("sqlite", "sqlite+pysqlite", "postgresql+psycopg"):
@@ -46,7 +48,7 @@ def database_name(url: sa.URL) -> str:
     """Return the file or the address of a database, without a password."""
     if url.get_backend_name() == "sqlite":
         return str(url.database)
-    shown = {name: "***" if "pass" in name else value for name, value in url.query.items()}
+    shown = {name: value for name, value in url.query.items() if name in ("host", "port", "dbname", "sslmode")}
     return url.set(query=shown).render_as_string(hide_password=True)
 
 

@@ -126,7 +126,7 @@ class Replay(Page):
         found = list_source(source) if isinstance(source, Path | str) else Listing(_list_records(source))
         records = found.records
         if found.troubles:
-            self._troubles.value = warning("Some records could not be read as stored. " + " ".join(found.troubles[:5]))
+            self._troubles.value = warning("Some records could not be read in full. " + " ".join(found.troubles[:5]))
         self._record_list.set_records(records)
         for part in (self._record_list.controls, self._controls):
             set_visible(part, len(records) > 1)

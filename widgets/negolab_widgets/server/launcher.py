@@ -404,7 +404,7 @@ def run_lab(options: LabOptions) -> int:
     command = [sys.executable, "-P", "-c", _LAB_MAIN, *(f"--{name}={value}" for name, value in settings.items())]
     # The folder's labconfig turns off the question about news and shows Markdown rendered.
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
-    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path}
+    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path, "PYTHONSAFEPATH": "1"}
     child = Child("JupyterLab", command, env, {"cwd": folder, "umask": -1})
     with terminating([child]):
         process = child.start()
@@ -425,7 +425,7 @@ def _check_lab_folder(folder: Path) -> None:
             )
     for source in notebooks().rglob("*"):
         if (target := folder / source.relative_to(notebooks())).is_symlink():
-            raise ValueError(f"{target}: is a link, and links are not followed here: remove it")
+            raise ValueError(f"{target} is a link, and links are not followed here; remove it")
 
 
 def _copy_new(source: str, target: str) -> str:
