@@ -373,6 +373,16 @@ def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
     return list(modules)
 
 
+def shadow(folder: Path) -> Path | None:
+    """Return a module of a folder that Python would import there in place of an installed one; None: there is none."""
+    for module in [*folder.glob("*.py"), *(init.parent for init in folder.glob("*/__init__.py"))]:
+        if module.stem.isidentifier() and not module.stem.startswith("__"):
+            spec = importlib.util.find_spec(module.stem)
+            if spec is not None and not str(spec.origin).startswith(str(folder.resolve())):
+                return module
+    return None
+
+
 # Trust.
 
 

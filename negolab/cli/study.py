@@ -163,6 +163,7 @@ def links(
         if open_:
             print(tokens.link_url(url, tokens.make_token(kept.secret, study.name, tokens.OPEN)))
             _expiry("this open link", time.time(), study)
+            _warn_of_short_seed(file, study)
             return
         link = TEST if test else "one"
         people = database.invite(study.name, n, link=link) if n is not None else _unused(database, study, link)
@@ -172,6 +173,17 @@ def links(
             print("these links have no panel id, which `study bonus` needs: use --open", file=sys.stderr)
         write([(p.number, _link(kept, p, url)) for p in people])
         _expiry("the first of them", people[0].created, study)
+        _warn_of_short_seed(file, study)
+
+
+def _warn_of_short_seed(file: Path, study: Study) -> None:
+    from negolab.studies.doctor import short_seed
+
+    if (short := short_seed(study)) is not None:
+        print(
+            f"before you send them: seed {short} can be guessed; use a longer one (negolab study doctor {file})",
+            file=sys.stderr,
+        )
 
 
 def _warn_of_missing_models(study: Study) -> None:

@@ -118,7 +118,12 @@ def _takes_label(make: PlayerClass) -> bool:
 
 def _checked_label(label: str) -> str:
     """Return a label; `ValueError` for one that could be taken for a person, a model, code, or nothing at all."""
-    if label == PERSON or ":" in label or not 1 <= len(label.strip()) <= _LABEL or not label.isprintable():
+    if (
+        label.casefold() in (PERSON, "llm")
+        or ":" in label
+        or not 1 <= len(label.strip()) <= _LABEL
+        or not label.isprintable()
+    ):
         raise ValueError(
             f"label must be 1 to {_LABEL} printable characters without ':', and not {PERSON!r}: {label!r:.60}"
         )

@@ -102,12 +102,17 @@ def check_study(path: Path) -> Iterator[Finding]:
         yield Finding("study", error_sentence(error), "correct the file")
         return
     yield Finding("study", f"{study.title} ({study.name}), {study.game}, treatments: {len(study.treatments)}")
-    seeds = [study.seed, *(seed for step in study.steps if isinstance(step, MatchStep) for seed in step.seeds)]
-    if abs(short := min(seeds, key=abs)) < SAFE_SEED:
+    if (short := short_seed(study)) is None:
+        yield Finding("seed", "cannot be guessed: keep it to yourself until the study is over")
+    else:
         risk = "a participant could guess it and compute what the other side holds"
         yield Finding("seed", f"{short} is short: {risk}", f"write a number such as {secrets.randbits(62)}")
-    else:
-        yield Finding("seed", "cannot be guessed: keep it to yourself until the study is over")
+
+
+def short_seed(study: Study) -> int | None:
+    """Return the shortest seed of a study if it can be guessed."""
+    seeds = [study.seed, *(seed for step in study.steps if isinstance(step, MatchStep) for seed in step.seeds)]
+    return short if abs(short := min(seeds, key=abs)) < SAFE_SEED else None
 
 
 def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:

@@ -12,13 +12,15 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import msgspec
+
 from negolab.events import Ended, Event
 from negolab.game import Seat
 from negolab.llm.endpoint.call import EndpointProvider
 from negolab.match import Match
 from negolab.players import negmas
 from negolab.protocols import MODEL_PREFIX, Player
-from negolab.record import Record
+from negolab.record import Header, Record
 from negolab.runs.driver import make_player, seat_players
 from negolab.runs.plan import derive_seed
 from negolab.store import Store
@@ -44,9 +46,10 @@ def _is_outside(name: str) -> bool:
     return name.partition(":")[0] in _OUTSIDE
 
 
-def _choice(match: str, name: str) -> CodeSource:
-    """Return how this user's list of what is trusted names a player that was chosen for a match of free play."""
-    return CodeSource(f"match {match}", hashlib.sha256(name.encode()).hexdigest())
+def _choice(header: Header, people: Collection[Seat]) -> CodeSource:
+    """Return how this user's list of what is trusted names a match of free play that was begun, with its players."""
+    chosen = msgspec.json.encode([header, sorted(people)])
+    return CodeSource(f"match {header.id}", hashlib.sha256(chosen).hexdigest())
 
 
 class OpenSession(NamedTuple):
@@ -121,9 +124,9 @@ class SessionManager:
         """
         players = seat_players(match, self._models, people, load=False)
         study = None if self._study is None else self._study.name
-        for name in filter(_is_outside, match.players.values() if study is None else ()):
-            trust(_choice(match.id, name))
         record = match.record()
+        if study is None and any(map(_is_outside, match.players.values())):
+            trust(_choice(record.header, people))
         stored = self._database.add(
             record, dict(people), study=study, treatment=treatment, practice=practice, endings=endings
         )
@@ -148,14 +151,14 @@ class SessionManager:
         """Make the automated players that a record names, or that took over from them."""
         names = {**record.header.players, **self._substitutes(stored)}
         if stored.ended is None:
-            self._check_chosen(stored, names.values())
+            self._check_chosen(stored, record.header, names.values())
         return {seat: self._player(record, seat, name) for seat, name in names.items() if seat not in stored.people}
 
-    def _check_chosen(self, stored: StoredMatch, names: Iterable[str]) -> None:
+    def _check_chosen(self, stored: StoredMatch, header: Header, names: Iterable[str]) -> None:
         """Raise `ValueError` for a model or program that was not chosen here: the database may be a stranger's."""
         study = self._study
         for name in filter(_is_outside, names):
-            if not (is_trusted(_choice(stored.id, name)) if study is None else name in study.players()):
+            if not (is_trusted(_choice(header, stored.people)) if study is None else name in study.players()):
                 why = "was chosen on another machine" if study is None else "this study file does not name"
                 raise ValueError(f"match {stored.id} is against {name:.80}, which {why}, so it does not go on")
 

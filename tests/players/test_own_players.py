@@ -93,7 +93,9 @@ def test_a_label_names_any_player_in_records_and_the_manifest_says_which_it_is(t
     assert resolve("linear:label=1.50", GAME).name == "1.50", "a label is a text"
 
 
-@pytest.mark.parametrize("label", ["", " ", "person", "llm:gpt-5", "mine.py:Haggler", "x" * 81, "a\tb", "\udcff"])
+@pytest.mark.parametrize(
+    "label", ["", " ", "Person", "llm", "llm:gpt-5", "mine.py:Haggler", "x" * 81, "a\tb", "\udcff"]
+)
 def test_a_label_passes_for_no_person_no_model_and_no_code(label: str) -> None:
     with pytest.raises(ValueError, match="label must be 1 to 80 printable characters"):
         resolve("linear", GAME, label=label)

@@ -563,7 +563,7 @@ def test_an_id_that_could_name_a_file_elsewhere_is_refused(tmp_path: Path) -> No
         Database(tmp_path / "people.db")
 
 
-@pytest.mark.parametrize("value", ["'abc'", "x'ff'"])
+@pytest.mark.parametrize("value", ["'abc'", "x'ff'", "9e999"])
 def test_a_value_of_another_type_is_refused_when_the_file_is_opened(tmp_path: Path, value: str) -> None:
     with closing(Database(tmp_path / "people.db")) as database:
         database.note("kept", "test")

@@ -509,7 +509,7 @@ async def test_a_treatment_that_somebody_is_in_must_stay_in_the_file(tmp_path: P
     site = Site(tmp_path, study(PAIRS))
     site.start()
     site.study = study(PAIRS.replace("pairs", "other"))
-    with pytest.raises(ValueError, match=r"participant 1 is working in treatment 'pairs'.*put it back"):
+    with pytest.raises(ValueError, match=r"participant 1 is working in treatment 'pairs'.*restore the treatment"):
         site.restart()
     site.study = study(PAIRS)
     site.restart()

@@ -138,11 +138,11 @@ class BaseDatabase:
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
-        if there and self.file is not None:
-            check_types(c, str(self))
         if there and not self._has_newest(c):
             raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
         metadata.create_all(c)
+        if there and self.file is not None:
+            check_types(c, str(self))
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, **kept}
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
@@ -409,9 +409,14 @@ _STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
 def check_types(c: Connection, name: str) -> None:
     """Raise `ValueError` for a value that is not of its column's type: SQLite takes any."""
     for table in metadata.sorted_tables:
-        odd = [sa.func.typeof(one).not_in((*_STORED[one.type.python_type], "null")) for one in table.columns]
+        odd = [sa.func.typeof(one).not_in(_stored(one)) for one in table.columns]
+        odd += [~one.between(-1e308, 1e308) for one in table.columns if one.type.python_type is float]
         if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(*odd)).limit(1)):
             raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
+
+
+def _stored(column: sa.Column[Any]) -> tuple[str, ...]:
+    return (*_STORED[column.type.python_type], *(["null"] if column.nullable else []))
 
 
 def alone(c: Connection) -> None:

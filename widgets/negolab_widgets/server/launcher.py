@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from negolab import catalog
+from negolab import catalog, user_code
 from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.doctor import default_max_kernels
@@ -404,7 +404,7 @@ def run_lab(options: LabOptions) -> int:
     command = [sys.executable, "-P", "-c", _LAB_MAIN, *(f"--{name}={value}" for name, value in settings.items())]
     # The folder's labconfig turns off the question about news and shows Markdown rendered.
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
-    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path, "PYTHONSAFEPATH": "1"}
+    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path}
     child = Child("JupyterLab", command, env, {"cwd": folder, "umask": -1})
     with terminating([child]):
         process = child.start()
@@ -426,6 +426,9 @@ def _check_lab_folder(folder: Path) -> None:
     for source in notebooks().rglob("*"):
         if (target := folder / source.relative_to(notebooks())).is_symlink():
             raise ValueError(f"{target} is a link, and links are not followed here; remove it")
+    for home in {folder, *(file.parent for file in folder.rglob("*.ipynb"))}:
+        if (module := user_code.shadow(home)) is not None:
+            raise ValueError(f"{module}: a notebook there would import it in place of an installed module; rename it")
 
 
 def _copy_new(source: str, target: str) -> str:
