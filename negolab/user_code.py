@@ -19,7 +19,7 @@ import site
 import sys
 import sysconfig
 import traceback
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -373,10 +373,16 @@ def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
     return list(modules)
 
 
-def shadow(folder: Path) -> Path | None:
-    """Return a module of a folder that Python would import there in place of an installed one; None: there is none."""
+def shadow(folder: Path, known: Collection[str] = ()) -> Path | None:
+    """Return a module of a folder that Python would import there in place of an installed one; None: there is none.
+
+    Args:
+        folder: The folder in which a kernel starts.
+        known: Files, relative to the folder, that may do so.
+    """
+    allowed = {name.split("/")[0] for name in known}
     for module in [*folder.glob("*.py"), *(init.parent for init in folder.glob("*/__init__.py"))]:
-        if module.stem.isidentifier() and not module.stem.startswith("__"):
+        if module.name not in allowed and module.stem.isidentifier() and not module.stem.startswith("__"):
             spec = importlib.util.find_spec(module.stem)
             if spec is not None and not str(spec.origin).startswith(str(folder.resolve())):
                 return module

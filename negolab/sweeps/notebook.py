@@ -107,6 +107,8 @@ class Notebook:
                 raise ValueError(
                     f"{self.path} has no parameter {name}: a sweep sets where records go (out) and the seed (seed)"
                 )
+        if (module := user_code.shadow(self._home, self.modules)) is not None:
+            raise ValueError(f"{module}: cells would import it in place of an installed module; rename it")
         settable = [name for name in self.parameters if name not in SWEEP_PARAMETERS]
         for name in names:
             if name not in settable:

@@ -142,6 +142,13 @@ def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
         run_sweep(file, out)
 
 
+def test_a_file_that_would_run_in_place_of_an_installed_module_is_refused(tmp_path: Path) -> None:
+    file = write_plan(tmp_path, "")
+    (tmp_path / "ipykernel_launcher.py").write_text("raise SystemExit")
+    with pytest.raises(ValueError, match=r"ipykernel_launcher.py: cells would import it in place of an installed"):
+        run_sweep(file, tmp_path / "out")
+
+
 def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
     _, out = undisturbed
     other = write_plan(tmp_path, GRID)
