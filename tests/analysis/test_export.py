@@ -354,7 +354,7 @@ def test_a_link_in_somebody_elses_folder_leads_nothing_that_is_written_elsewhere
     ("name", "said"),
     [
         ("manifest.json", "is not a sweep folder"),
-        ("cell.json", "not the status of a cell"),
+        ("cell.json", "is not a valid cell status file"),
         ("matches.parquet", "None"),
     ],
 )
