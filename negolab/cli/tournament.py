@@ -15,7 +15,7 @@ from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, with_
 from negolab.cli.options import Group, Preset, Set, parameter_changes
 from negolab.cli.play import RUNS, escape_control
 from negolab.scenarios import SUFFIX
-from negolab.tournaments.plan import Design, TournamentPlan, read_plan
+from negolab.tournaments.plan import Design, TournamentPlan, label_players, read_plan
 from negolab.tournaments.tournament import open_tournament
 
 
@@ -62,7 +62,7 @@ def run(
     if is_plan:
         read, where = read_plan(file), f"{plan}: "
     else:
-        named = {player: player for player in split_players(players or "")}
+        named = label_players(split_players(players or ""))
         game: dict[str, Any] = {"game": plan, **({"preset": preset} if preset else {}), **parameter_changes(set_ or [])}
         read, where = TournamentPlan(players=named, games={file.stem: game}), ""
     changed = {name: value for name, value in (("draws", n), ("seed", seed)) if value is not None}

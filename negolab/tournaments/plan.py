@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import combinations, combinations_with_replacement, product
@@ -218,6 +218,22 @@ def _load_game(name: str, given: Any, folder: Path) -> tuple[AnyGame, list[str] 
         return catalog.load(user_code.beside(game, folder) if isinstance(game, str) else game, **params), only
     except (ValueError, TypeError) as error:
         raise ValueError(f"games: {name}: {error}") from error
+
+
+def label_players(players: Sequence[Any]) -> dict[str, Any]:
+    """Return players by label; `ValueError` if two share one."""
+    labels = [_label_of(player) for player in players]
+    if twice := next((label for label in labels if labels.count(label) > 1), None):
+        raise ValueError(f"two players are called {twice!r}: give each a label of its own, such as linear:label=Slow")
+    return dict(zip(labels, players, strict=True))
+
+
+def _label_of(player: Any) -> str:
+    """Name a player in tables."""
+    if isinstance(player, str):
+        labelled = re.search(r"[:,]label=([^,]+)", player)
+        return labelled[1].strip() if labelled else player
+    return str(getattr(player, "name", getattr(player, "__name__", "player")))
 
 
 def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import Generator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
@@ -23,7 +22,7 @@ from negolab.players.lookup import PlayerSpec
 from negolab.runs.batch import open_matchups, read_arguments
 from negolab.runs.progress import Progress
 from negolab.runs.run import DEFAULTS, Run, RunOptions
-from negolab.tournaments.plan import Design, TournamentPlan, make_parts, read_plan
+from negolab.tournaments.plan import Design, TournamentPlan, label_players, make_parts, read_plan
 
 if TYPE_CHECKING:
     from negolab.analysis.standings import Standings
@@ -107,7 +106,7 @@ def tournament(
         plan, folder, where = read_plan(Path(str(games))), Path(str(games)).parent, f"{games}: "
     else:
         named = games if isinstance(games, Mapping) else {_name_of(games): games}
-        labelled = players if isinstance(players, Mapping) else _label_players(players)
+        labelled = players if isinstance(players, Mapping) else label_players(players)
         plan = TournamentPlan(
             players=dict(labelled),
             games=dict(named),
@@ -159,19 +158,3 @@ def open_tournament(
 def _name_of(game: Any) -> str:
     """Name a game in tables."""
     return Path(game).stem if isinstance(game, str | Path) else catalog.game_id(game).partition(":")[0]
-
-
-def _label_players(players: Sequence[Any]) -> dict[str, Any]:
-    """Return players by label; `ValueError` if two share one."""
-    labels = [_label_of(player) for player in players]
-    if twice := next((label for label in labels if labels.count(label) > 1), None):
-        raise ValueError(f"two players are called {twice!r}: give each a label of its own, such as linear:label=Slow")
-    return dict(zip(labels, players, strict=True))
-
-
-def _label_of(player: Any) -> str:
-    """Name a player in tables."""
-    if isinstance(player, str):
-        labelled = re.search(r"[:,]label=([^,]+)", player)
-        return labelled[1].strip() if labelled else player
-    return str(getattr(player, "name", getattr(player, "__name__", "player")))

@@ -131,6 +131,8 @@ def test_players_in_a_list_go_by_their_labels(tmp_path: Path) -> None:
     assert found.standings().tables[0].order == ["boulware", "Soft"]
     with pytest.raises(ValueError, match="two players are called 'Soft': give each a label of its own"):
         nl.tournament("bargaining", ["linear:label=Soft", "boulware:label=Soft"], out=tmp_path / "twice")
+    named = negolab("tournament", "bargaining", "--players", "linear:label=Soft,boulware:label=Soft", "--out", "out")
+    assert named.returncode == 2 and "two players are called 'Soft'" in named.stderr
 
 
 def test_a_stopped_tournament_is_balanced_and_resumed_it_equals_an_undisturbed_one(tmp_path: Path, whole: Path) -> None:
