@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Sequence
 from pathlib import Path
+
+from msgspec.json import encode
 
 from negolab._internal.validation import check_name
 from negolab.coding.codebook import Codebook
-from negolab.coding.units import Reading, Unit, keep, latest, readings_file, units
+from negolab.coding.units import Reading, Unit, all_readings, keep, latest, readings_file, units
 from negolab.formatting import counted
 from negolab.llm.endpoint.call import Call, Message
 from negolab.llm.endpoint.errors import GameFailed, NoLegalMove
@@ -93,10 +96,11 @@ async def code_units(
         RunFailed: No call can be made: the budget is used up, the key is wrong, or the service is away.
     """
     check_name(coder, "a coder's name")
+    kept, file = all_readings(source), readings_file(source)
+    sizes = [file.stat().st_size if kept else 0]
     done = latest(source, name).get(coder, {})
     left = iter([each for each in units(source, book.unit).items() if each[0] not in done])
     failed: list[str] = []
-    coded = set(done)
 
     async def work() -> None:
         for place, unit in left:
@@ -105,19 +109,29 @@ async def code_units(
             except GameFailed as error:
                 failed.append(f"not coded: {place.match}, turn {place.turn}, seat {place.seat}: {error}")
                 continue
-            keep(source, [Reading(book=name, coder=coder, place=place, codes=codes, quotes=quotes)])
-            coded.add(place)
+            one = Reading(book=name, coder=coder, place=place, codes=codes, quotes=quotes)
+            keep(source, [one])
+            kept.append(one)
+            sizes.append(file.stat().st_size)
+            if sizes[-1] < max(sizes):  # the file only grows: nothing more is paid for
+                _check_kept(source, kept)
 
     try:
         await asyncio.gather(*(work() for _ in range(at_once)))
     finally:
         await models.close()
-    if lost := coded - latest(source, name).get(coder, {}).keys():
-        raise ValueError(
-            f"{readings_file(source)}: was removed or replaced while it was written: {counted(len(lost), 'unit')} of "
-            f"{coder} are gone: put the old file back, or run the command again"
-        )
+        _check_kept(source, kept)
     return failed
+
+
+def _check_kept(source: Path, kept: Sequence[Reading]) -> None:
+    """Raise `ValueError` if readings are gone from the file, which only grows."""
+    lost = set(map(encode, kept)) - set(map(encode, all_readings(source)))
+    if lost:
+        raise ValueError(
+            f"{readings_file(source)}: was removed or replaced while it was written: {counted(len(lost), 'reading')} "
+            "are gone: put the old file back, or run the command again"
+        )
 
 
 async def _ask(

@@ -82,7 +82,9 @@ def resolve(spec: PlayerSpec, game: AnyGame, *, load: bool = True, **params: Any
         ValueError: There is no such player, file or parameter, its code failed, or it cannot play the game.
     """
     if isinstance(spec, str):
-        return _resolve_text(spec, game, load, params)
+        found = _resolve_text(spec, game, load, params)
+        check_label(found.name, found.called or found.name, game)
+        return found
     if isinstance(spec, PlayerFactory):
         return spec
     if isinstance(spec, type) or inspect.isroutine(spec):
@@ -125,6 +127,12 @@ def _resolve_reference(reference: CodeReference, game: AnyGame, load: bool, para
     given = {**parse_settings(reference.tail), **params}
     origin = str(reference.beside(Path()))
     return class_factory(reference.shown, make, game, given, spec=reference.full_name, origin=origin)
+
+
+def check_label(label: str, name: str, game: AnyGame) -> None:
+    """Raise `ValueError` for a label that is another scripted player's name."""
+    if label != name and label.casefold() in map(str.casefold, (*list_players(game), *SHORT)):
+        raise ValueError(f"label {label!r} is the name of another player: choose another label for {name}")
 
 
 def load_player(text: str, folder: Path) -> str:

@@ -17,7 +17,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS
 from negolab.players.code import parse_reference
 from negolab.players.factory import PlayerFactory
-from negolab.players.lookup import PlayerSpec, parse_model_name, resolve
+from negolab.players.lookup import PlayerSpec, check_label, parse_model_name, resolve
 from negolab.protocols import MODEL_PREFIX
 from negolab.runs.batch import Part
 from negolab.runs.plan import make_plan
@@ -253,6 +253,7 @@ def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:
             player += f"{',' if ':' in player else ':'}{key}={text}"
         settings = {}
     found = resolve(player, game, **settings)
+    check_label(entrant.label, found.called or found.name, game)
     called = "" if found.is_model or found.name == entrant.label else found.called or found.name
     return replace(found, name=entrant.label, called=called)
 

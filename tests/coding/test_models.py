@@ -18,6 +18,7 @@ from negolab.coding.codebook import Code, Codebook
 from negolab.coding.models import code_units, parse_answer, prompt
 from negolab.coding.units import Unit, all_readings, latest, readings_file, units
 from negolab.llm.endpoint.call import Answer, Call, Usage
+from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.models import Models
 from negolab.llm.settings import Settings
 from tests.analysis.test_export import kept
@@ -138,14 +139,29 @@ def test_a_model_reads_nothing_that_a_person_who_codes_would_not(run: Path, kind
         assert json.loads(sent.splitlines()[-1]) == {"before": list(unit.before), "text": unit.text}
 
 
-def test_readings_that_are_removed_while_a_model_codes_are_missed(run: Path) -> None:
+def test_readings_that_are_removed_while_a_model_codes_are_missed_and_no_more_is_paid_for(run: Path) -> None:
     def removing(text: str, attempt: int) -> str:
-        if len(models.calls) == 8:
-            readings_file(run).unlink()
+        if len(models.calls) == 4:
+            readings_file(run).unlink(missing_ok=True)
         return quoting(text)
 
+    coded(run, Imitated(quoting), "a-person")
     models = Imitated(removing)
-    with pytest.raises(ValueError, match=r"readings.ndjson: was removed or replaced .*: \d units of gpt are gone"):
+    with pytest.raises(ValueError, match=r"readings.ndjson: was removed or replaced .*: 1\d readings are gone"):
+        coded(run, models)
+    assert len(models.calls) < 12
+
+
+def test_readings_that_are_removed_are_missed_even_if_the_run_ends_by_itself(run: Path) -> None:
+    def ending(text: str, attempt: int) -> str:
+        if len(models.calls) > 5 and readings_file(run).exists():
+            readings_file(run).unlink()
+            raise RunFailed("the budget is used up")
+        return quoting(text)
+
+    coded(run, Imitated(quoting), "a-person")
+    models = Imitated(ending)
+    with pytest.raises(ValueError, match=r"readings.ndjson: was removed or replaced"):
         coded(run, models)
 
 

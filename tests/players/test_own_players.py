@@ -101,6 +101,15 @@ def test_a_label_passes_for_no_person_no_model_and_no_code(label: str) -> None:
         resolve("linear", GAME, label=label)
 
 
+@pytest.mark.parametrize("label", ["boulware", "Boulware", "tft"])
+def test_a_label_is_no_other_players_name(tmp_path: Path, label: str) -> None:
+    with pytest.raises(ValueError, match=f"label '{label}' is the name of another player: choose another label for l"):
+        resolve(f"linear:label={label}", GAME)
+    with pytest.raises(ValueError, match="is the name of another player"):
+        nl.tournament("bargaining", [f"linear:label={label}", "conceder"], out=tmp_path / "out")
+    assert resolve("linear:label=linear", GAME).name == "linear"
+
+
 def test_a_class_makes_a_player_for_each_match_and_an_object_plays_them_all() -> None:
     made = []
 

@@ -556,6 +556,26 @@ def test_a_file_that_is_cut_or_overwritten_in_place_takes_no_further_note(
             database.note("lost", "test")
 
 
+@pytest.mark.parametrize("kind", ["another's", "an older"])
+def test_a_copy_of_the_same_size_or_bigger_that_overwrites_the_file_is_noticed(tmp_path: Path, kind: str) -> None:
+    file, copy = tmp_path / "people.db", tmp_path / "copy.db"
+    text = "x" * 100
+    for path, count in ((file, 10), (copy, 20_000)):
+        with closing(Database(path)) as database, database._write():
+            for _ in range(count):
+                database.note("kept", "test", text)
+    if kind == "an older":
+        shutil.copy(file, copy)
+    with closing(Database(file)) as database:
+        database.note("kept", "test")
+        database.owed = True
+        database.forget()  # writes it to the file, which stays as long as it was
+        database.hold()
+        file.write_bytes(copy.read_bytes())
+        with pytest.raises(sa.exc.OperationalError, match="its file was overwritten"):
+            database.hold()
+
+
 def test_an_id_that_could_name_a_file_elsewhere_is_refused(tmp_path: Path) -> None:
     with closing(Database(tmp_path / "people.db")) as database, database._write() as c:
         c.execute(sa.text("UPDATE meta SET value = '../elsewhere' WHERE name = 'id'"))

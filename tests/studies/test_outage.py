@@ -8,6 +8,7 @@ import re
 import signal
 import sqlite3
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -95,6 +96,20 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
         begun, over = hosted.stderr
         assert "waiting for the database since" in begun and "its file was removed, replaced or cut" in begun
         assert "is back: " in over
+
+
+def test_a_database_that_another_program_tidied_is_opened_again_with_all_that_was_saved(tmp_path: Path) -> None:
+    with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
+        page, _, _ = hosted.begin()
+        said = [say_an_option(page)]
+        with closing(sqlite3.connect(tmp_path / "people.db", isolation_level=None)) as other:
+            other.execute("VACUUM")
+            other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
+        follow_until(lambda: page._page and not page._page.error, page)
+        said.append(say_an_option(page))
+        (match,) = hosted.matches()
+        assert hosted.replies(match.id, "A") == said
 
 
 def test_a_host_that_is_started_again_waits_for_its_database(tmp_path: Path) -> None:

@@ -220,10 +220,13 @@ def test_what_holds_another_run_is_refused(tmp_path: Path) -> None:
     nl.run("bargaining", "linear", "boulware", n=2, out=tmp_path / "out")
     with pytest.raises(ValueError, match="has a run that is not a tournament"):
         opened(tmp_path / "out")
-    asyncio.run(opened(tmp_path / "two", draws=1).run.play())
-    plan = TournamentPlan(players={"linear": "boulware", "boulware": "linear"}, games=GAMES, design=Design(draws=1))
-    with pytest.raises(ValueError, match=r"player of linear \(not set then, boulware now\)"):
-        open_tournament(plan, Path(), tmp_path / "two", *read_arguments())
+    one, other = (
+        TournamentPlan(players={"Firm": firm, "Soft": soft}, games=GAMES, design=Design(draws=1))
+        for firm, soft in (("boulware", "linear"), ("linear", "boulware"))
+    )
+    asyncio.run(open_tournament(one, Path(), tmp_path / "two", *read_arguments()).run.play())
+    with pytest.raises(ValueError, match=r"player of Firm \(boulware then, linear now\)"):
+        open_tournament(other, Path(), tmp_path / "two", *read_arguments())
 
 
 @pytest.fixture(scope="module")

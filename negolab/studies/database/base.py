@@ -10,9 +10,11 @@ import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 from pathlib import Path
+from time import sleep
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import filelock
 import msgspec
@@ -98,6 +100,7 @@ class BaseDatabase:
         self.file = Path(str(self.url.database)) if is_file else None
         """SQLite's file; None: PostgreSQL."""
         self._seen = _stats(self.file)
+        self._filed = ("", 0)
         self._looking = threading.Lock()
         self.last = last
         """Id of the newest note when `hold` looked last."""
@@ -228,6 +231,14 @@ class BaseDatabase:
         self.last = max(newest, before)
         return newest >= before
 
+    def _is_filed(self, file: Path, pause: float) -> bool:
+        """Return False if SQLite's file is not ours by what it holds, or holds less than before, after a pause: while
+        the log is copied into it, it may look so."""
+        sleep(pause)
+        now, before = _filed(file), self._filed
+        self._filed = max(now, before)
+        return now >= before and now[0] in ("", self.id)
+
     def check_writable(self) -> None:
         """Commit a write that changes nothing; an error of the database says why it takes none.
 
@@ -276,6 +287,8 @@ class BaseDatabase:
         with self._read() as c:
             if not self._has_newest(c):
                 raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("what was saved last is gone"))
+        if self.file is not None and not any(self._is_filed(self.file, pause) for pause in (0, 0.05, 0.2)):
+            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was overwritten"))
         if not self._claimed:
             return
         # `_session` stays None if `claim` fails during an outage, so that the next call claims again.
@@ -377,6 +390,17 @@ def _stats(file: Path | None) -> dict[Path, os.stat_result]:
 def _goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
     """Return True for the same file, and no less of it: SQLite cuts its file never, and its log only in `forget`."""
     return os.path.samestat(seen, now) and now.st_size >= seen.st_size
+
+
+def _filed(file: Path) -> tuple[str, int]:
+    """Return the id and the newest note that SQLite's file holds by itself, without its log; ("", 0): neither."""
+    held = "SELECT (SELECT value FROM meta WHERE name = 'id'), (SELECT CAST(max(id) AS INTEGER) FROM notes)"
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)) as c:
+            id, newest = c.execute(held).fetchone()
+    except sqlite3.DatabaseError:
+        return "", 0
+    return str(id), newest or 0
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:
