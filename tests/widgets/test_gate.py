@@ -641,9 +641,10 @@ def test_a_second_tab_takes_over_and_kernels_that_ended_are_given_to_nobody(door
     assert wait_until(lambda: door.get(f"api/kernels/{first}", "good-dan").status_code == 403), "it is ended"
     assert state_of(door, first, "good-dan") == "replaced"
     door.settle()
-    for pid in kernels_of(door.pid):
-        if kernel not in command_line(pid):
-            os.kill(pid, signal.SIGKILL)
+    others = [pid for pid in kernels_of(door.pid) if kernel not in command_line(pid)]
+    for pid in others:
+        os.kill(pid, signal.SIGKILL)
+    assert wait_until(lambda: not any(map(command_line, others)))
     assert wait_until(lambda: state_of(door, second, "good-dan") == "gone")
     third = door.open_kernel("good-dan")
     assert socket_of(door, third, "good-dan")
