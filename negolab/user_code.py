@@ -19,7 +19,7 @@ import site
 import sys
 import sysconfig
 import traceback
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import spec_from_file_location
@@ -132,7 +132,7 @@ class _Finder(MetaPathFinder):
         for file in (f"{name}/__init__.py", f"{name}.py"):
             if code is not None and file in code.files:
                 return spec_from_file_location(fullname, code.home / file, loader=_Loader(fullname, file, code))
-        if _importer() not in (*self.codes, *OURS):
+        if code is None and _importer() not in (*self.codes, *OURS):
             return None
         homes = {each.home: each for each in self.codes.values()}
         found = PathFinder.find_spec(fullname, path) or PathFinder.find_spec(fullname, path or list(map(str, homes)))
@@ -234,6 +234,22 @@ def _serve(code: Code, failed: str) -> None:
                 "or restart Python"
             )
     _Finder.codes |= dict.fromkeys(modules, code)
+
+
+def serve(home: str, hashes: Mapping[str, str]) -> None:
+    """Let modules of a folder be imported, and nothing else that lies there, though Python does not search it.
+
+    Args:
+        home: The folder.
+        hashes: SHA-256 of each of their files, by its path in the folder.
+
+    Raises:
+        ValueError: A file has changed since its hash was taken.
+    """
+    files = {name: read_file(Path(home) / name) for name in hashes}
+    if changed := [name for name, data in files.items() if hashlib.sha256(data).hexdigest() != hashes[name]]:
+        raise ValueError(f"{Path(home) / changed[0]} has changed since its hash was taken; run the same command again")
+    _serve(Code(home, Path(home), "", files), home)
 
 
 def forget(code: Code) -> None:
@@ -371,22 +387,6 @@ def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
                 case ast.Assign([ast.Name("TABLE")], ast.Constant(str(table))) if home := table.partition(":")[0]:
                     modules[home] = None  # which a screen imports
     return list(modules)
-
-
-def shadow(folder: Path, known: Collection[str] = ()) -> Path | None:
-    """Return a module of a folder that Python would import there in place of an installed one; None: there is none.
-
-    Args:
-        folder: The folder in which a kernel starts.
-        known: Files, relative to the folder, that may do so.
-    """
-    allowed = {name.split("/")[0] for name in known}
-    for module in [*folder.glob("*.py"), *(init.parent for init in folder.glob("*/__init__.py"))]:
-        if module.name not in allowed and module.stem.isidentifier() and not module.stem.startswith("__"):
-            spec = importlib.util.find_spec(module.stem)
-            if spec is not None and not str(spec.origin).startswith(str(folder.resolve())):
-                return module
-    return None
 
 
 # Trust.

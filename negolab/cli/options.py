@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -12,10 +12,11 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from negolab import catalog, user_code
-from negolab._internal.validation import parse_value
+from negolab._internal.validation import located, parse_value
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
 from negolab.players.code import check_offers
+from negolab.record import Record
 from negolab.user_code import CodeSource
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -117,6 +118,19 @@ def parse_seat(text: str, game: AnyGame) -> Seat:
             return seat
     names = (seat if role.endswith(seat) else f"{seat} ({role})" for seat, role in roles.items())
     raise ValueError(f"--seat must be {' or '.join(names)}, not {text!r}")
+
+
+def parse_seats(text: str | None, records: Sequence[Record]) -> list[Seat]:
+    """Parse `--seat` for each record, as a role may be another seat in another game; none if it was not given.
+
+    Raises:
+        ValueError: A record's game has no such seat.
+    """
+    found = []
+    for record in records if text is not None else ():
+        with located(record.id):
+            found.append(parse_seat(str(text), record.game))
+    return found
 
 
 def parameter_changes(changes: list[str]) -> dict[str, Any]:

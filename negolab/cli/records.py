@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from functools import partial
 from importlib import import_module
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +17,7 @@ from negolab._internal import manifest
 from negolab._internal.files import atomic_write, private_files, replacing
 from negolab._internal.validation import suggest
 from negolab.cli import play, serve, study
-from negolab.cli.options import BaseUrls, Db, Group, Modules, Trust, advanced, ask_to_trust, import_games, parse_seat
+from negolab.cli.options import BaseUrls, Db, Group, Modules, Trust, advanced, ask_to_trust, import_games, parse_seats
 from negolab.cli.play import RUNS, escape_line, print_some
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import counted, format_end
@@ -95,10 +96,10 @@ def replay(
         )
     source = open_records(file)
     records = select_records(source, id)
-    view = None if seat is None else parse_seat(seat, records[0].game)
+    views = parse_seats(seat, records)
     print_left_out(source)
     if html is not None:
-        page: str = import_module("negolab_widgets.replay.file").replay_page(records, view)
+        page: str = import_module("negolab_widgets.replay.file").replay_page(records, views)
         atomic_write(html, page.encode())
         print(
             escape_line(
@@ -107,13 +108,13 @@ def replay(
         )
         return
     if len(records) > 1:
-        if view is not None:
-            raise ValueError(f"{len(records)} records found: choose one with --id to see it as seat {view}")
+        if seat is not None:
+            raise ValueError(f"{len(records)} records found: choose one with --id to see it as seat {views[0]}")
         _list(records)
         return
     (record,) = records
-    if view is not None:
-        print(play.escape_control(_seat_view(record, view)))
+    if views:
+        print(play.escape_control(_seat_view(record, views[0])))
         return
     header = record.header
     players = ", ".join(f"{s} = {name}" for s, name in header.players.items())
@@ -254,7 +255,7 @@ def export(
         opened = open_records(source)
         records = select_records(opened, id)
         print_left_out(opened)
-        paths = _transcripts(records, to, folder, None if seat is None else parse_seat(seat, records[0].game))
+        paths = _transcripts(records, to, folder, parse_seats(seat, records))
     print_some(list(map(str, paths)), "... and {:,} more")
 
 
@@ -300,8 +301,8 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
     print(play.escape_line(str(folder)))
 
 
-def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None) -> list[Path]:
-    """Write one transcript per record; records of equal file names get a number.
+def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]) -> list[Path]:
+    """Write one transcript per record, of what its seat saw if there are `seats`; equal file names get a number.
 
     Raises:
         ValueError: A file of that name is no transcript, such as the user's own, if somebody else named the record.
@@ -309,7 +310,7 @@ def _transcripts(records: list[Record], to: str, folder: Path, seat: Seat | None
     from negolab.formats import transcript
 
     paths = []
-    for record in records:
+    for record, seat in zip_longest(records, seats):
         name = stem = _safe(record.id) + (f"-{seat}" if seat else "")
         number = 1
         while folder / f"{name}.{to}" in paths:

@@ -68,7 +68,9 @@ async def _start_kernel(environment: dict[str, str], cwd: str, imports: str) -> 
 
     kernel = AsyncKernelManager(kernel_name="python3")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    await kernel.start_kernel(env=environment, cwd=cwd, **quiet)
+    # No file in the folder is imported for an installed or a missing module: `imports` names those that cells may have.
+    safe = {"env": {**environment, "PYTHONSAFEPATH": "1"}, "extra_arguments": ["--InteractiveShellApp.ignore_cwd=True"]}
+    await kernel.start_kernel(cwd=cwd, **safe, **quiet)
     client = kernel.client()
     client.start_channels()
     try:
@@ -115,11 +117,6 @@ async def _read_values(kernel: AsyncKernelManager, expressions: dict[str, str]) 
         else f"{found['ename']}: {found['evalue']}"
         for name, found in reply["content"]["user_expressions"].items()
     }
-
-
-def preload_code(modules: Iterable[str]) -> str:
-    """Return code that imports the modules of a notebook; failures are left to the notebook, where they are seen."""
-    return "\n".join(f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in modules)
 
 
 _Kind = tuple[frozenset[tuple[str, str]], str, str]

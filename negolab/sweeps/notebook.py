@@ -69,6 +69,15 @@ class Notebook:
             found |= user_code.read_modules([file.stem], file.parent)
         return found
 
+    @property
+    def startup(self) -> str:
+        """Code that loads in a kernel what cells import: of the folder, `modules` alone, as they were hashed."""
+        hashes = {name: hashlib.sha256(data).hexdigest() for name, data in self.modules.items()}
+        serve = f"from negolab import user_code\nuser_code.serve({str(self._home.resolve())!r}, {hashes!r})\n"
+        # Failures are left to the notebook, where they are seen.
+        loads = [f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in self.imports]
+        return (serve if hashes else "") + "\n".join(loads)
+
     @cached_property
     def sha256(self) -> str:
         """A hash of the cells, without outputs, and of `modules`."""
@@ -107,8 +116,6 @@ class Notebook:
                 raise ValueError(
                     f"{self.path} has no parameter {name}: a sweep sets where records go (out) and the seed (seed)"
                 )
-        if (module := user_code.shadow(self._home, self.modules)) is not None:
-            raise ValueError(f"{module}: cells would import it in place of an installed module; rename it")
         settable = [name for name in self.parameters if name not in SWEEP_PARAMETERS]
         for name in names:
             if name not in settable:

@@ -26,7 +26,6 @@ from negolab.sweeps import status
 from negolab.sweeps.broker import Broker, check_broker, serve_broker
 from negolab.sweeps.cell import MAX_ERROR_TEXT, CellJob, run_cell, stop_cells
 from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
-from negolab.sweeps.kernels import preload_code
 from negolab.sweeps.notebook import Notebook, write_modules
 from negolab.sweeps.plan import SweepCell, SweepPlan, own_players, own_scenarios, player_facts, scenario_facts
 from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
@@ -235,7 +234,7 @@ class Sweep:
                 **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with())},
                 **({} if broker is None else broker.cell_environment()),
             ),
-            imports=preload_code(self._notebook.imports),
+            imports=self._notebook.startup,
             parameters=tuple(self._notebook.parameters),
             cell_seconds=self.plan.limits.cell_seconds,
             models=broker is not None,

@@ -135,18 +135,15 @@ def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "to", "said"),
     [
-        ("voila.py", None, "JupyterLab would run it: remove it"),
-        ("voila.json", None, "JupyterLab would run it: remove it"),
-        ("ipykernel_launcher.py", None, "would import it in place of an installed module"),
         ("start.md", "new.md", "is a link, and links are not followed here"),
         ("guide", ".", "is a link, and links are not followed here"),
     ],
 )
-def test_a_folder_of_a_strangers_is_not_opened_in_the_lab(tmp_path: Path, name: str, to: str | None, said: str) -> None:
+def test_a_folder_with_links_is_not_opened_in_the_lab(tmp_path: Path, name: str, to: str, said: str) -> None:
     outside, got = tmp_path / "outside", tmp_path / "got"
     outside.mkdir()
     got.mkdir()
-    (got / name).touch() if to is None else (got / name).symlink_to(outside / to)
+    (got / name).symlink_to(outside / to)
     assert said in refusal("lab", "--dir", str(got), "--no-browser", "--port", str(free_port()))
     assert not list(outside.iterdir())
 
@@ -287,6 +284,38 @@ def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
         for hidden in (record.id, str(record.header.seed), *record.header.players.values(), "worth start"):
             assert hidden not in shown
     assert len(list((tmp_path / "out").iterdir())) == 2
+
+
+_SIDE = {"A": "B", "B": "A"}
+
+
+def _hiring(folder: Path, candidate: str) -> dict[str, str]:
+    """A scenario in which the candidate has this seat."""
+    recruiter = _SIDE[candidate]
+    name = f"{candidate}.toml"
+    (folder / name).write_text(
+        f"""title = "Hiring"
+roles = {{ {candidate} = "candidate", {recruiter} = "recruiter" }}
+brief = {{ {candidate} = "mine", {recruiter} = "THEIRS" }}
+[[issues]]
+name = "pay"
+options = ["low", "high"]
+{candidate} = [0, 31337]
+{recruiter} = [51337, 0]
+"""
+    )
+    return {"game": "agenda", "scenario": str(folder / name)}
+
+
+def test_a_role_is_the_seat_that_has_it_in_each_game(tmp_path: Path) -> None:
+    games = {seat: _hiring(tmp_path, seat) for seat in ("A", "B")}
+    nl.tournament(games, ["linear", "conceder"], out=tmp_path / "run", design={"draws": 1})
+    succeeding("export", "run", "--to", "md", "--seat", "candidate", "--out", "out", cwd=tmp_path)
+    seen = [path.read_text() for path in (tmp_path / "out").iterdir()]
+    assert len(seen) == 4 and all("31337" in text and "51337" not in text and "THEIRS" not in text for text in seen)
+    nl.run("bargaining", "linear", "conceder", n=1, out=tmp_path / "run/price")
+    said = refusal("replay", "run", "--seat", "candidate", "--html", "page.html", cwd=tmp_path)
+    assert "--seat must be A (seller) or B (buyer), not 'candidate'" in said
 
 
 BATCH = ["batch", "trading", "--a", "greedy-honest", "--b", "random-legal", "--seed", "1"]

@@ -583,6 +583,14 @@ def test_an_id_that_could_name_a_file_elsewhere_is_refused(tmp_path: Path) -> No
         Database(tmp_path / "people.db")
 
 
+def test_a_number_of_writes_that_is_none_is_refused(tmp_path: Path) -> None:
+    Database(tmp_path / "people.db").close()
+    with closing(sqlite3.connect(tmp_path / "people.db")) as own, own:
+        own.execute("UPDATE meta SET value = 'many' WHERE name = 'writes'")
+    with pytest.raises(ValueError, match=r"people\.db: its table meta is damaged: restore a copy"):
+        Database(tmp_path / "people.db")
+
+
 @pytest.mark.parametrize("value", ["'abc'", "x'ff'", "9e999"])
 def test_a_value_of_another_type_is_refused_when_the_file_is_opened(tmp_path: Path, value: str) -> None:
     with closing(Database(tmp_path / "people.db")) as database:
@@ -605,17 +613,34 @@ def test_text_that_is_forgotten_is_no_loss_of_the_log(tmp_path: Path) -> None:
 @pytest.mark.database
 def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_again(database_url: str) -> None:
     with closing(Database(database_url)) as database:
-        for _ in range(3):
-            database.note("kept", "test")
-            database.hold()
-        with database._write() as c:
-            c.execute(sa.text("DELETE FROM notes WHERE id > 1"))
-        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
-            database.hold()
+        then = database._rows(sa.text("SELECT value FROM meta WHERE name = 'writes'"))[0].value
+        database.study("haggling", "text")  # which leaves no note
+        database.hold()
+        with database._write() as c:  # what it wrote is gone, as after a restore
+            c.execute(sa.text(f"UPDATE meta SET value = '{then}' WHERE name = 'writes'"))
+            database.last = 0
+        database.last = int(then) + 2
+        for use in (database.hold, lambda: database.note("lost", "test")):
+            with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+                use()
+        assert not database.notes()
         known, last = database.id, database.last
     with pytest.raises(ValueError, match="lacks what was saved last; restore the newest copy"):
         Database(database_url, known=known, last=last)
     Database(database_url).close()
+
+
+def test_a_copy_restored_by_sqlite_itself_is_noticed_by_the_next_write(tmp_path: Path) -> None:
+    file, copy = tmp_path / "people.db", tmp_path / "copy.db"
+    with closing(Database(file)) as database:
+        database.study("haggling", "text")
+        with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
+            source.backup(target)
+        database.study("others", "text")
+        with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(file)) as target:
+            source.backup(target)
+        with pytest.raises(sa.exc.OperationalError, match=r"is gone|removed, replaced or cut"):
+            database.note("lost", "test")
 
 
 def test_a_database_that_is_a_link_is_neither_read_nor_changed(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import py_compile
 import random
 import shutil
 import signal
@@ -142,11 +143,23 @@ def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
         run_sweep(file, out)
 
 
-def test_a_file_that_would_run_in_place_of_an_installed_module_is_refused(tmp_path: Path) -> None:
+def test_cells_import_from_the_folder_what_is_hashed_and_nothing_else(tmp_path: Path) -> None:
+    """Not modules that IPython or installed packages look for, nor compiled code in place of the source."""
+    ran, own = tmp_path / "ran", tmp_path / "own.py"
+    leaves = f"open({str(ran)!r}, 'a').write(__file__)"
+    for name in ("ipykernel_launcher", "storemagic", "numexpr", "json"):
+        (tmp_path / f"{name}.py").write_text(leaves)
+    py_compile.compile(str(tmp_path / "json.py"), cfile=str(tmp_path / "traitlets.pyc"))
+    own.write_text(leaves)
+    py_compile.compile(str(own), invalidation_mode=py_compile.PycInvalidationMode.UNCHECKED_HASH)
+    own.write_text("import lib.part\nVALUE = lib.part.VALUE\n")
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/part.py").write_text("VALUE = 'hashed'\n")
     file = write_plan(tmp_path, "")
-    (tmp_path / "ipykernel_launcher.py").write_text("raise SystemExit")
-    with pytest.raises(ValueError, match=r"ipykernel_launcher.py: cells would import it in place of an installed"):
-        run_sweep(file, tmp_path / "out")
+    sweeps.write_notebook(tmp_path, body="import own, pandas\nopen(out + '/kept.txt', 'w').write(own.VALUE)")
+    assert run_sweep(file, tmp_path / "out").states == {"done": 1}
+    assert [kept.read_text() for kept in (tmp_path / "out").rglob("kept.txt")] == ["hashed"]
+    assert not ran.exists()
 
 
 def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:

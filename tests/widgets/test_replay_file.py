@@ -50,7 +50,7 @@ def test_a_seats_file_holds_nothing_of_the_other() -> None:
     match = nl.play(Match(game, seed=1), {"A": nl.player("linear", game), "B": nl.player("boulware", game)})
     written = {number: rf"\b{number}\b|{number / 100:,.2f}" for number in secrets}
     for seat, other in zip("AB", secrets, strict=True):
-        page = replay_page([match.record()], seat)  # type: ignore[arg-type]
+        page = replay_page([match.record()], [seat])  # type: ignore[list-item]
         text = json.dumps(held(page)) + page
         assert not re.search(written[other], text)
         assert re.search(written[next(n for n in secrets if n != other)], text)

@@ -83,7 +83,7 @@ class BaseDatabase:
         url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
         clock: Time in seconds since 1970.
         known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
-        last: Id of a note that must be there.
+        last: Number of writes that it must have seen.
 
     Raises:
         ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
@@ -103,7 +103,7 @@ class BaseDatabase:
         self._filed = ("", 0)
         self._looking = threading.Lock()
         self.last = last
-        """Id of the newest note when `hold` looked last."""
+        """Number of writes that the database is known to have seen: an older copy has seen fewer."""
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -141,12 +141,12 @@ class BaseDatabase:
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
-        if there and not self._has_newest(c):
+        if there and _number(kept.get("writes", "0"), self) < self.last:
             raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
         metadata.create_all(c)
         if there and self.file is not None:
             check_types(c, str(self))
-        about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, **kept}
+        about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, "writes": "0", **kept}
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
         if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
@@ -193,7 +193,21 @@ class BaseDatabase:
         self._check_open()  # what was committed to a file that is gone is not saved
 
     def _write(self) -> AbstractContextManager[Connection]:
-        return self._joined(self._engine.begin)
+        return self._joined(self._begin)
+
+    @contextmanager
+    def _begin(self) -> Iterator[Connection]:
+        """Begin a transaction that is counted when it ends."""
+        with self._engine.begin() as c:
+            yield c
+            writes = int(c.scalar(_COUNT) or 0)
+            self._check_last(writes - 1)
+        self.last = max(self.last, writes)
+
+    def _check_last(self, writes: int) -> None:
+        """Raise if the database has seen fewer writes than are known, as an older copy has."""
+        if writes < self.last:
+            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("what was saved last is gone"))
 
     def _read(self, **options: Any) -> AbstractContextManager[Connection]:
         return self._joined(self._engine.execution_options(reads=True, **options).connect)
@@ -225,12 +239,6 @@ class BaseDatabase:
             self._seen = now
             return False
 
-    def _has_newest(self, c: Connection) -> bool:
-        """Return False if a note that was there is gone: none is ever deleted, but an older copy lacks some."""
-        newest, before = c.scalar(sa.select(sa.func.max(notes.c.id))) or 0, self.last
-        self.last = max(newest, before)
-        return newest >= before
-
     def _is_filed(self, file: Path, pause: float) -> bool:
         """Return False if SQLite's file is not ours by what it holds, or holds less than before, after a pause: while
         the log is copied into it, it may look so."""
@@ -247,8 +255,8 @@ class BaseDatabase:
         """
         if self.file is not None and shutil.disk_usage(self.file.parent).free < 1 << 20:
             raise ValueError(f"{self}: its disk is full: free at least a megabyte on it")
-        with self._write() as c:
-            c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
+        with self._write():
+            pass  # it is counted
 
     def server(self) -> tuple[str, float | None]:
         """Return the database's name with its version, and its time in seconds since 1970 (None: it is ours)."""
@@ -277,16 +285,15 @@ class BaseDatabase:
             raise DatabaseInUse(_TAKEN.format(self))
 
     def hold(self) -> None:
-        """Check that SQLite's file and the newest notes are in place, and claim the database again if PostgreSQL's
+        """Check that SQLite's file and what was saved last are in place, and claim the database again if PostgreSQL's
         connection, and with it the claim, was lost; call it periodically.
 
         Raises:
             DatabaseInUse: Another host has claimed it meanwhile.
-            sqlalchemy.exc.OperationalError: The file was removed, moved, replaced or cut, or notes are gone.
+            sqlalchemy.exc.OperationalError: The file was removed, moved, replaced or cut, or it is an older copy.
         """
         with self._read() as c:
-            if not self._has_newest(c):
-                raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("what was saved last is gone"))
+            self._check_last(int(c.scalar(_WRITES) or 0))
         if self.file is not None and not any(self._is_filed(self.file, pause) for pause in (0, 0.05, 0.2)):
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was overwritten"))
         if not self._claimed:
@@ -378,6 +385,12 @@ class BaseDatabase:
         return [Note(*row) for row in self._rows(chosen.where(notes.c.kind.in_(kinds)) if kinds else chosen)]
 
 
+def _number(text: str, name: object) -> int:
+    if not re.fullmatch("[0-9]{1,15}", text):
+        raise ValueError(f"{name}: its table meta is damaged: restore a copy of the database")
+    return int(text)
+
+
 def _stats(file: Path | None) -> dict[Path, os.stat_result]:
     """Return the states of SQLite's file and of its log, of those that are there."""
     found = {}
@@ -392,15 +405,23 @@ def _goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
     return os.path.samestat(seen, now) and now.st_size >= seen.st_size
 
 
+_WRITES = sa.select(meta.c.value).where(meta.c.name == "writes")
+_COUNT = (
+    meta.update()
+    .where(meta.c.name == "writes")
+    .values(value=sa.cast(sa.cast(meta.c.value, sa.BigInteger) + 1, sa.Text))
+    .returning(meta.c.value)
+)
+
+
 def _filed(file: Path) -> tuple[str, int]:
-    """Return the id and the newest note that SQLite's file holds by itself, without its log; ("", 0): neither."""
-    held = "SELECT (SELECT value FROM meta WHERE name = 'id'), (SELECT CAST(max(id) AS INTEGER) FROM notes)"
+    """Return the id and the number of writes that SQLite's file holds by itself, without its log; ("", 0): neither."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)) as c:
-            id, newest = c.execute(held).fetchone()
-    except sqlite3.DatabaseError:
+            kept = dict(c.execute("SELECT name, value FROM meta"))
+        return str(kept.get("id", "")), int(kept.get("writes", 0))
+    except (sqlite3.DatabaseError, TypeError, ValueError):
         return "", 0
-    return str(id), newest or 0
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:

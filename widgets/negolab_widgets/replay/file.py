@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Sequence
 from importlib.resources import files
+from itertools import zip_longest
 from typing import Any
 
 from negolab.catalog import AnyGame
@@ -27,20 +28,21 @@ _CUT = re.compile("(?<=</div>)")
 """Where texts are cut: most parts of what is seen at a step are those of the step before."""
 
 
-def replay_page(records: Sequence[Record], seat: Seat | None = None) -> str:
+def replay_page(records: Sequence[Record], seats: Sequence[Seat] = ()) -> str:
     """Return matches as a page of its own: a cockpit for each, and what the seats saw at every step.
 
     A link to the page that ends in # and a match's id opens that match.
 
     Args:
         records: The matches, in the order of the page.
-        seat: Holds only what this seat saw and said; None: everything.
+        seats: For each match, the seat of which it holds only what that saw and said; none: everything.
 
     Raises:
         ValueError: A record cannot be replayed.
     """
     parts: dict[str, int] = {}
-    matches = [_draw_match(f"{number} of {len(records)}", r, seat, parts) for number, r in enumerate(records, 1)]
+    views = enumerate(zip_longest(records, seats), 1)
+    matches = [_draw_match(f"{number} of {len(records)}", record, seat, parts) for number, (record, seat) in views]
     drawn = json.dumps({"matches": matches, "parts": list(parts)}, separators=(",", ":")).encode()
     packed = base64.b64encode(gzip.compress(drawn, mtime=0)).decode()
     script = _FOLDER.joinpath("cockpit.js").read_text("utf-8").replace("export default", "const cockpit =")

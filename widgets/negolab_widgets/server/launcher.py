@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from negolab import catalog, user_code
+from negolab import catalog
 from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.doctor import default_max_kernels
@@ -375,14 +375,6 @@ _IGNORED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 _LAB_START = "lab/tree/start.md?file-browser-path=/"
 """The start page, which the lab's settings show rendered, with the folder beside it."""
 
-# Importing Voila, as JupyterLab does, turns on deprecation warnings that mean nothing to who reads the terminal.
-_LAB_MAIN = """
-import warnings, voila
-warnings.simplefilter("ignore")
-from jupyterlab.labapp import main
-main()
-"""
-
 
 def run_lab(options: LabOptions) -> int:
     """Copy the notebooks to the folder (files that are there already stay as they are) and open JupyterLab on it."""
@@ -401,10 +393,13 @@ def run_lab(options: LabOptions) -> int:
         "Application.log_level": "ERROR",
         "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # others on this machine cannot listen
     }
-    command = [sys.executable, "-P", "-c", _LAB_MAIN, *(f"--{name}={value}" for name, value in settings.items())]
-    # The folder's labconfig turns off the question about news and shows Markdown rendered.
+    command = [sys.executable, "-P", "-m", "jupyterlab", *(f"--{name}={value}" for name, value in settings.items())]
+    # Its settings turn off the question about news, show Markdown rendered, and turn off Voila, which runs a notebook
+    # when its address is fetched, as an image in a stranger's text may do.
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
-    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path}
+    # Its kernel searches a notebook's folder last, so that a file there is imported in place of no installed module.
+    path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share/lab"), os.environ.get("JUPYTER_PATH"))))
+    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path, "JUPYTER_PATH": path}
     child = Child("JupyterLab", command, env, {"cwd": folder, "umask": -1})
     with terminating([child]):
         process = child.start()
@@ -417,18 +412,10 @@ def run_lab(options: LabOptions) -> int:
 
 
 def _check_lab_folder(folder: Path) -> None:
-    """Raise `ValueError` for what a stranger's folder may hold: files that JupyterLab would run, links to elsewhere."""
-    for name in ("voila.py", "voila.json"):
-        if (folder / name).exists():
-            raise ValueError(
-                f"{folder / name}: JupyterLab would run it: remove it, or choose another folder with --dir"
-            )
+    """Raise `ValueError` for links to elsewhere, which a stranger's folder may hold."""
     for source in notebooks().rglob("*"):
         if (target := folder / source.relative_to(notebooks())).is_symlink():
             raise ValueError(f"{target} is a link, and links are not followed here; remove it")
-    for home in {folder, *(file.parent for file in folder.rglob("*.ipynb"))}:
-        if (module := user_code.shadow(home)) is not None:
-            raise ValueError(f"{module}: a notebook there would import it in place of an installed module; rename it")
 
 
 def _copy_new(source: str, target: str) -> str:

@@ -1,0 +1,54 @@
+"""The lab on a folder of a stranger's: JupyterLab, its kernels and Voila run nothing of it before a cell is run."""
+
+from __future__ import annotations
+
+import py_compile
+from pathlib import Path
+
+import httpx2
+import nbformat
+import pytest
+import websockets.sync.client
+
+from tests.conftest import free_port, running
+from tests.support.bots import V1, framed, message, read_frame
+from tests.support.command import NEGOLAB
+
+
+def run_in_kernel(address: str, headers: dict[str, str], code: str) -> str:
+    """Run code in a kernel, as a page does, and return what it printed, or its error."""
+    with websockets.sync.client.connect(address, additional_headers=headers, subprotocols=[V1]) as socket:  # type: ignore[list-item]
+        asked = message("execute_request", {"code": code, "silent": False, "store_history": False})
+        socket.send(framed(asked))
+        while True:
+            got = read_frame(socket.recv(60))  # type: ignore[arg-type]
+            if got["parent_header"].get("msg_id") == asked["header"]["msg_id"] and got["msg_type"] in (
+                "stream",
+                "error",
+            ):
+                return str(got["content"].get("text") or got["content"])
+
+
+@pytest.mark.long
+def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path) -> None:
+    """Modules that a kernel or JupyterLab looks for, compiled ones too, and a notebook whose page would run it."""
+    leaves = f"open({str(tmp_path / 'ran')!r}, 'a').write(__file__)"
+    got = tmp_path / "got"
+    got.mkdir()
+    (got / "module.py").write_text(leaves)
+    py_compile.compile(str(got / "module.py"), cfile=str(got / "traitlets.pyc"))
+    for name in ("ipykernel_launcher", "storemagic", "voila", "json", "negolab", "jupyterlab"):
+        (got / f"{name}.py").write_text(leaves)
+    (got / "own.py").write_text("VALUE = 7")
+    cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), got / "b.ipynb")
+    command = [*NEGOLAB, "lab", "--dir", str(got), "--no-browser", f"--port={free_port()}"]
+    with running(command, "negolab is at", cwd=tmp_path) as (line, _), httpx2.Client(timeout=60) as client:
+        address, _, token = line.split()[3].partition("lab/tree/")
+        headers = {"Authorization": f"token {token.rpartition('token=')[2]}"}
+        assert client.get(f"{address}voila/render/b.ipynb", headers=headers).status_code == 404
+        session = {"name": "tour", "path": "tour.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
+        made = client.post(f"{address}api/sessions", headers=headers, json=session).json()
+        socket = f"{address}api/kernels/{made['kernel']['id']}/channels".replace("http", "ws")
+        assert run_in_kernel(socket, headers, "import own, traitlets, json; print(own.VALUE)") == "7\n"
+    assert not (tmp_path / "ran").exists()
