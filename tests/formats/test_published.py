@@ -155,6 +155,18 @@ def test_other_games_are_named_once_and_crashed_episodes_counted_by_model(result
     assert list_source(results).troubles == source.left_out
 
 
+def test_a_file_that_leads_out_and_a_number_beyond_floats_cost_their_own_episode_alone(results: Path) -> None:
+    link, huge, *_ = sorted(results.rglob("interactions.json"))
+    shutil.move(link, results.parent / "private.json")
+    link.symlink_to(results.parent / "private.json")
+    huge.write_text(json.dumps({**json.loads(huge.read_text("utf-8")), "Played turns": 10**400}), "utf-8")
+    source = open_source(results)
+    assert len(list(source)) == 7
+    assert "interactions.json is a link out of results" in str(source.left_out) and "OverflowError" in str(
+        source.left_out
+    )
+
+
 def test_scores_that_differ_are_counted_by_name(results: Path) -> None:
     place = next(results.rglob("scores.json"))
     place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")

@@ -110,6 +110,11 @@ def test_a_label_is_no_other_players_name(tmp_path: Path, label: str) -> None:
     assert resolve("linear:label=linear", GAME).name == "linear"
 
 
+def test_a_player_of_ones_own_goes_by_its_name_in_its_module(mine: Path, tmp_path: Path) -> None:
+    nl.tournament("bargaining", {"haggler": f"{mine}:haggler", "even": "linear"}, out=tmp_path / "out", n=1)
+    assert {name for each in nl.read(tmp_path / "out") for name in each.header.players.values()} == {"haggler", "even"}
+
+
 def test_a_class_makes_a_player_for_each_match_and_an_object_plays_them_all() -> None:
     made = []
 

@@ -59,7 +59,9 @@ class Route(RequestHandler):
 
     def admit(self, token: str, body: dict[str, Any]) -> dict[str, Any]:
         is_open, link = token == "open", "open" if token.startswith("good-new") else "one"
-        return {"link": link, "visitor": None if is_open else token[5:], "open": is_open, "title": "A small study"}
+        names = "ID" in (body.get("query") or {})
+        who = None if is_open else token[5:]
+        return {"link": link, "visitor": who, "open": is_open, "title": "A small study", "names": names}
 
     def join(self, token: str, body: dict[str, Any]) -> dict[str, Any]:
         own = f"good-new{next(self.fake.numbers)}" if token == "open" else token

@@ -620,6 +620,11 @@ def test_the_open_link_asks_whether_it_is_the_same_person(door: Gate) -> None:
     assert "good-new" in answer.headers["set-cookie"]
 
 
+def test_an_open_link_that_names_somebody_is_theirs_whoever_used_the_browser_before(door: Gate) -> None:
+    assert door.get("join/open?ID=bob", token="good-back").text.count("<form") == 1
+    assert "good-new" in door.get("join/open?ID=bob", token="good-back", method="POST").headers["set-cookie"]
+
+
 def test_a_cookie_of_other_letters_is_a_bad_token_like_any_other(door: Gate) -> None:
     request = b"GET /%s HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nCookie: %s=\xc3\xa9\r\nConnection: close\r\n\r\n"
     for path, status in ((b"join/good-ann", b" 200 "), (b"", b" 403 ")):

@@ -307,9 +307,20 @@ class LeftOut(NamedTuple):
 
 def read_tree(root: Path | str) -> Iterator[Imported | LeftOut]:
     """Read every episode folder below `root`, in the order of their paths, one at a time."""
-    for folder in episode_folders(Path(root).resolve()):
+    root = Path(root).resolve()
+    for folder in episode_folders(root):
+        links = (file for file in _files(folder) if file.is_symlink() and not file.resolve().is_relative_to(root))
+        if (link := next(links, None)) is not None:
+            yield LeftOut(folder, "unreadable", f"{link.name} is a link out of {root.name}")
+            continue
         game = _game_of(folder)
         yield _read_or_leave_out(folder) if game == GAME else LeftOut(folder, "game", game)
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield what is read of an episode."""
+    yield from folder.glob("*.json")
+    yield folder.parent / "experiment.json"
 
 
 def episode_folders(root: Path) -> Iterator[Path]:
@@ -327,7 +338,7 @@ def _read_or_leave_out(folder: Path) -> Imported | LeftOut:
         return LeftOut(folder, "crashed", _models(folder))
     except ValueError as error:
         return LeftOut(folder, "unreadable", str(error).replace(str(folder), "").lstrip("/: "))
-    except (TypeError, LookupError, AttributeError) as error:  # JSON of another shape
+    except (TypeError, LookupError, AttributeError, OverflowError) as error:  # JSON of another shape
         return LeftOut(folder, "unreadable", f"no instance of {GAME}: {type(error).__name__}: {error}"[:300])
 
 

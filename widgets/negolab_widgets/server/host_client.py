@@ -23,11 +23,12 @@ class Denied(RefusedRequest):
 
 class TokenInfo(NamedTuple):
     """The host's answer on a token. `visitor` is None for the open link, which gives everybody a link of their own;
-    `by_open`: who holds the token came by the open link."""
+    `by_open`: who holds the token came by the open link. `names`: the open link carries a panel's id."""
 
     visitor: str | None
     title: str
     by_open: bool = False
+    names: bool = False
 
 
 MAX_KNOWN = 10_000
@@ -63,7 +64,8 @@ class HostClient:
         digest = _digest(token)
         try:
             answer = await self.ask("/admit", token=token, query=dict(query or {}))
-            info = TokenInfo(answer["visitor"], answer["title"], answer.get("link") == "open")
+            by_open, names = answer.get("link") == "open", bool(answer.get("names"))
+            info = TokenInfo(answer["visitor"], answer["title"], by_open, names)
         except Denied:
             self._known.pop(digest, None)
             raise

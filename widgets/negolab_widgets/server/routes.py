@@ -228,9 +228,9 @@ class JoinPage(CheckedHandler):
         self._enter()
 
     async def _has_taken_part(self, link: TokenInfo) -> bool:
-        """Return True if this is an open link, in a browser that has a valid token of a participant."""
+        """Return True if this is an open link that names nobody, in a browser with a valid token of a participant."""
         token = self.server.browser_token(self)
-        return link.visitor is None and bool(token) and await self.server.is_valid(token)
+        return link.visitor is None and not link.names and bool(token) and await self.server.is_valid(token)
 
     def _query(self) -> dict[str, str]:
         """Return what the link carries besides its token, as it came; the form posts to the whole address.
