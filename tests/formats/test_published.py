@@ -162,9 +162,8 @@ def test_a_file_that_leads_out_and_a_number_beyond_floats_cost_their_own_episode
     huge.write_text(json.dumps({**json.loads(huge.read_text("utf-8")), "Played turns": 10**400}), "utf-8")
     source = open_source(results)
     assert len(list(source)) == 7
-    assert "interactions.json is a link out of results" in str(source.left_out) and "OverflowError" in str(
-        source.left_out
-    )
+    told = str(source.left_out)
+    assert "interactions.json is a link out of results" in told and "OverflowError" in told
 
 
 def test_scores_that_differ_are_counted_by_name(results: Path) -> None:

@@ -111,7 +111,9 @@ def test_a_label_is_no_other_players_name(tmp_path: Path, label: str) -> None:
 
 
 def test_a_player_of_ones_own_goes_by_its_name_in_its_module(mine: Path, tmp_path: Path) -> None:
-    nl.tournament("bargaining", {"haggler": f"{mine}:haggler", "even": "linear"}, out=tmp_path / "out", n=1)
+    nl.tournament(
+        "bargaining", {"haggler": f"{mine}:haggler", "even": "linear"}, out=tmp_path / "out", design={"draws": 1}
+    )
     assert {name for each in nl.read(tmp_path / "out") for name in each.header.players.values()} == {"haggler", "even"}
 
 
