@@ -77,6 +77,7 @@ def test_a_folder_without_dialogues_is_said(tmp_path: Path) -> None:
         camping.imported(str(tmp_path / "other"))
 
 
+@pytest.mark.long
 def test_people_of_the_slice_roll_more_logs_than_who_gives_way_evenly(tmp_path: Path) -> None:
     if not CORPUS.is_dir():
         missing(f"the corpus is not at {CORPUS}")

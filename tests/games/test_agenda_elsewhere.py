@@ -58,6 +58,7 @@ def passes(environment: dict[str, str], *arguments: str) -> None:
     assert ran.returncode == 0, ran.stdout[-3000:] + ran.stderr[-3000:]
 
 
+@pytest.mark.long
 @pytest.mark.skipif(NAME != "agenda", reason="the tests of the package elsewhere run this once")
 def test_a_package_of_its_own_passes_the_games_tests(elsewhere: dict[str, str]) -> None:
     passes(elsewhere, "-c", ALONE)

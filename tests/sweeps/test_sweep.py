@@ -112,6 +112,7 @@ def test_what_is_finished_is_not_run_again_and_a_plan_can_grow(undisturbed: tupl
         (out / "cells" / id).rename(tmp_path / id)
 
 
+@pytest.mark.long
 def test_a_check_names_the_cells_whose_kernel_held_something_else_than_the_plan(tmp_path: Path) -> None:
     file, out = write_plan(tmp_path, "[grid]\nbeta = [0.2, 5.0]\nhow = ['well']\n"), tmp_path / "out"
     sweeps.write_notebook(tmp_path, body=f"if beta > 1:\n    beta = beta / 2\n{sweeps.BODY}")

@@ -154,6 +154,7 @@ MODELS = {
 }
 
 
+@pytest.mark.long
 def test_a_budget_that_ends_half_way_leaves_balance_and_more_money_ends_it_without_paying_twice(
     services: RunningServices, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
