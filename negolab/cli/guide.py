@@ -66,7 +66,8 @@ def write_examples(text: str, folder: Path) -> None:
         folder / name: _notebook(cells) if name.endswith(".ipynb") else "".join(cells) for name, cells in files.items()
     }
     for path, content in contents.items():
-        if path.is_symlink() or (path.exists() and path.read_text("utf-8") != content):
+        is_other = path.exists() and not (path.is_file() and path.read_bytes() == content.encode())
+        if path.is_symlink() or is_other:
             raise ValueError(f"{path} already exists with other content: move it elsewhere first")
     for path, content in contents.items():
         path.write_text(content, "utf-8")

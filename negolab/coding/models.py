@@ -8,15 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
 from pathlib import Path
-
-from msgspec.json import encode
 
 from negolab._internal.validation import check_name
 from negolab.coding.codebook import Codebook
-from negolab.coding.units import Reading, Unit, all_readings, keep, latest, readings_file, units
-from negolab.formatting import counted
+from negolab.coding.units import Reading, Unit, all_readings, check_kept, keep, latest, readings_file, units
 from negolab.llm.endpoint.call import Call, Message
 from negolab.llm.endpoint.errors import GameFailed, NoLegalMove
 from negolab.llm.models import Models
@@ -114,24 +110,14 @@ async def code_units(
             kept.append(one)
             sizes.append(file.stat().st_size)
             if sizes[-1] < max(sizes):  # the file only grows: nothing more is paid for
-                _check_kept(source, kept)
+                check_kept(source, kept)
 
     try:
         await asyncio.gather(*(work() for _ in range(at_once)))
     finally:
         await models.close()
-        _check_kept(source, kept)
+        check_kept(source, kept)
     return failed
-
-
-def _check_kept(source: Path, kept: Sequence[Reading]) -> None:
-    """Raise `ValueError` if readings are gone from the file, which only grows."""
-    lost = set(map(encode, kept)) - set(map(encode, all_readings(source)))
-    if lost:
-        raise ValueError(
-            f"{readings_file(source)}: was removed or replaced while it was written: {counted(len(lost), 'reading')} "
-            "are gone: put the old file back, or run the command again"
-        )
 
 
 async def _ask(

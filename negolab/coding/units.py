@@ -22,6 +22,7 @@ from negolab.analysis.table_columns import MATCH
 from negolab.analysis.tables import records
 from negolab.coding.codebook import Codebook, UnitKind
 from negolab.formats import spreadsheet
+from negolab.formatting import counted
 from negolab.record import Record
 
 FOLDER, FILE = "codes", "readings.ndjson"
@@ -127,6 +128,16 @@ def keep(source: Path, given: Sequence[Reading]) -> None:
         file.parent.mkdir(exist_ok=True)
         # A line that a kill has torn stays alone.
         append(file, b"\n" + b"\n".join(map(msgspec.json.encode, given)) + b"\n")
+
+
+def check_kept(source: Path, kept: Iterable[Reading]) -> None:
+    """Raise `ValueError` if readings that were kept are gone from the file, which only grows."""
+    lost = set(map(msgspec.json.encode, kept)) - set(map(msgspec.json.encode, all_readings(source)))
+    if lost:
+        raise ValueError(
+            f"{readings_file(source)}: was removed or replaced while it was written: {counted(len(lost), 'reading')} "
+            "are gone: put the old file back, or start again"
+        )
 
 
 def all_readings(source: Path) -> list[Reading]:

@@ -257,6 +257,8 @@ def one_item(name: str, *, other: str | None = None, effort: int = 1) -> dict[st
         (one_item("a\u2028"), "line breaks"),
         (one_item("a", other="b"), "same items"),
         (one_item("a", effort=0), "not 0 for 'a'"),
+        (one_item("a", effort=10**9 + 1), "from 1 to 1,000,000,000 with 1 item, not 1000000001 for 'a'"),
+        ({"items": 31, "effort_range": (1, 2001)}, "effort_range must end at 2,000 at most with 31 items"),
     ],
     ids=str,
 )

@@ -11,7 +11,7 @@ import msgspec
 import traitlets as t
 
 from negolab.coding.codebook import read_codebook
-from negolab.coding.units import Reading, drawn_order, keep, latest, units
+from negolab.coding.units import Reading, all_readings, check_kept, drawn_order, keep, latest, units
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import Page
 
@@ -46,15 +46,18 @@ class Coder(Page):
         self._screen, self._guard = CodingScreen(codes=told), FaultGuard("coding")
         self._screen.on_msg(lambda _, said, __: self._guard(lambda: self._take(said)))
         super().__init__([self._screen, self._guard.notice], self._guard.show)
+        self._kept = all_readings(self._source)
         self._show()
 
     def _take(self, said: dict[str, Any]) -> None:
         """Keep the marks of a unit, or take the last answer back."""
+        check_kept(self._source, self._kept)
         own = latest(self._source, self._name).get(self._coder, {})
         undone = "undo" in said
         place = max(own, key=lambda at: own[at].at) if undone else self._places[said["id"]]
         codes = {} if undone else self._book.read({name: str(mark) for name, mark in said["marks"].items()})
-        keep(self._source, [Reading(book=self._name, coder=self._coder, place=place, codes=codes)])
+        self._kept.append(Reading(book=self._name, coder=self._coder, place=place, codes=codes))
+        keep(self._source, self._kept[-1:])
         self._show()
 
     def _show(self) -> None:

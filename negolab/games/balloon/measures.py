@@ -45,14 +45,9 @@ class Attainable(msgspec.Struct, frozen=True):
     max_harmonic: float | None
 
 
-def _is_small(effort: Numbers, a: Numbers, b: Numbers) -> bool:
-    """Return True to list the frontier; the alternative computes bounds in floats, which huge numbers exceed."""
-    return len(effort) <= MAX_LISTED or max(sum(numbers.values()) for numbers in (effort, a, b)) >= 1 << 40
-
-
 def attainable(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Attainable:
     """Return what can be reached within the LIMIT."""
-    if _is_small(effort, a, b):
+    if len(effort) <= MAX_LISTED:
         frontier = knapsack(effort, a, b, limit)
         return Attainable(frontier.max_a, frontier.max_b, max_harmonic(frontier))
     tops = (sum(a[name] for name in best_set(effort, a, limit)), sum(b[name] for name in best_set(effort, b, limit)))
@@ -61,7 +56,7 @@ def attainable(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Attainabl
 
 def is_pareto(worths: Worths, effort: Numbers, a: Numbers, b: Numbers, limit: int) -> bool:
     """Return True if no set within the LIMIT is at least as good for both and better for one."""
-    if _is_small(effort, a, b):
+    if len(effort) <= MAX_LISTED:
         return worths in knapsack(effort, a, b, limit).points
     return is_undominated(effort, a, b, limit, worths)
 
