@@ -302,7 +302,8 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
 
 
 def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]) -> list[Path]:
-    """Write one transcript per record, of what its seat saw if there are `seats`; equal file names get a number.
+    """Write one transcript per record; of what its seat saw if there are `seats`, and then without its id in the name,
+    from which the seed could be found. Equal file names get a number.
 
     Raises:
         ValueError: A file of that name is no transcript, such as the user's own, if somebody else named the record.
@@ -310,8 +311,8 @@ def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]
     from negolab.formats import transcript
 
     paths = []
-    for record, seat in zip_longest(records, seats):
-        name = stem = _safe(record.id) + (f"-{seat}" if seat else "")
+    for at, (record, seat) in enumerate(zip_longest(records, seats), 1):
+        name = stem = f"match-{at}-{seat}" if seat else _safe(record.id)
         number = 1
         while folder / f"{name}.{to}" in paths:
             number += 1

@@ -16,7 +16,7 @@ from uuid import uuid4
 import msgspec
 
 from negolab import catalog, store, user_code
-from negolab._internal import clock, environment
+from negolab._internal import clock, environment, manifest
 from negolab._internal.cluster import check_shared_folder, connect
 from negolab._internal.files import atomic_write, check_in_place
 from negolab._internal.workers import WORKERS
@@ -145,7 +145,7 @@ class Sweep:
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
             job = self._prepare_job(broker)
-            opened = self.folder.path.stat()
+            opened = {path: path.stat() for path in (self.folder.path, self.folder.path / manifest.FILE)}
             ended = {**self.folder.unsuccessful(), **self.folder.done()}
             missing = list(missing_cells(self.plan, self.folder, self._retry))
             missing_ids = {cell.id for cell in missing}
@@ -158,7 +158,8 @@ class Sweep:
                         if broker is not None:
                             check_broker(client, broker.url)
                         for cell, future in _run_cells(client, job, missing, counter, broker):
-                            check_in_place(self.folder.path, opened)
+                            for path, stat in opened.items():
+                                check_in_place(path, stat)
                             counter.add(self._status(cell, future))
                 except KeyboardInterrupt:
                     if scheduler is not None:  # its workers go on; by now they have no more cells of this sweep

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from itertools import combinations, combinations_with_replacement, product
+from math import prod
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
@@ -67,6 +69,10 @@ class Entrant(NamedTuple):
     levels: Mapping[str, str]
 
 
+MOST_CONDITIONS = 500
+"""Combinations of conditions, at most: each is a player of its own."""
+
+
 class TournamentPlan(TomlTable, frozen=True, kw_only=True):
     """A plan as in its file.
 
@@ -98,6 +104,10 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
         for name, levels in self.conditions.items():
             if not levels or not all(isinstance(level, dict) for level in levels.values()):
                 raise ValueError(f"conditions: {name}: its values are tables: write NAME = {{...}}")
+        if (count := prod(map(len, self.conditions.values()))) > MOST_CONDITIONS:
+            raise ValueError(
+                f"conditions: a model would play under {count:,} of them, and at most {MOST_CONDITIONS} are possible"
+            )
         entrants = self.entrants()
         if self.conditions:
             import_module("negolab.analysis.standings").check_conditions(self.conditions)
@@ -201,8 +211,9 @@ def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
     if faults:
         text = "; ".join(fault.rstrip(".") for fault in faults)
         raise ValueError(f"games: {text} (or leave players out of the game with players = [...])")
-    if twice := next((part for part in parts if [each.folder for each in parts].count(part.folder) > 1), None):
-        raise ValueError(f"two pairings would be kept in {twice.folder}: choose other labels")
+    folders = Counter(part.folder for part in parts)
+    if twice := next((folder for folder, count in folders.items() if count > 1), None):
+        raise ValueError(f"two pairings would be kept in {twice}: choose other labels")
     return parts
 
 

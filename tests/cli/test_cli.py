@@ -281,6 +281,7 @@ def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
         succeeding("export", str(tmp_path), "--to", to, "--seat", seat, "--out", str(tmp_path / "out"))
         (shown,) = (path.read_text("utf-8") for path in (tmp_path / "out").glob(f"*-{seat}.{to}"))
         assert f"as seat {seat} saw it" in shown.replace("\n", " ")
+        assert not list((tmp_path / "out").glob(f"*{record.id}*")), "from which a seed can be found"
         for hidden in (record.id, str(record.header.seed), *record.header.players.values(), "worth start"):
             assert hidden not in shown
     assert len(list((tmp_path / "out").iterdir())) == 2

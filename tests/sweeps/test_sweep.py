@@ -327,8 +327,13 @@ def _lose_the_folder(out: Path) -> str:
     return f"{out}: was removed, moved or replaced while it was written to"
 
 
+def _lose_the_manifest(out: Path) -> str:
+    (out / "manifest.json").unlink()
+    return f"{out / 'manifest.json'}: was removed, moved or replaced while it was written to"
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("lose", [_lose_a_cell, _lose_the_folder])
+@pytest.mark.parametrize("lose", [_lose_a_cell, _lose_the_folder, _lose_the_manifest])
 def test_a_sweep_whose_cells_are_lost_ends_with_an_error(lose: Callable[[Path], str], tmp_path: Path) -> None:
     file, out = write_plan(tmp_path, "repeats = 4\n"), tmp_path / "out"
     driver = driving(file, out)
@@ -336,7 +341,7 @@ def test_a_sweep_whose_cells_are_lost_ends_with_an_error(lose: Callable[[Path], 
     why = lose(out)
     said, err = driver.communicate(timeout=300)
     assert (driver.returncode, said, err.splitlines()[-1]) == (2, "", f"negolab: {why}")
-    assert out.exists() == (lose is _lose_a_cell)
+    assert out.exists() == (lose is not _lose_the_folder)
 
 
 @pytest.mark.parametrize("keep", [None, 100])

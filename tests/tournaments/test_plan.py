@@ -99,6 +99,11 @@ def test_a_game_may_name_who_plays_it(tmp_path: Path) -> None:
         ("plain = {}", "plain = 3", "plan.toml: conditions: prompt: its values are tables"),
         ("conditions.prompt", "conditions.seat", "plan.toml: conditions: seat is a column of a table"),
         ("conditions.prompt", "conditions.payoff", "plan.toml: conditions: payoff is a column of a table"),
+        (
+            "[games]",
+            "\n".join(f"[conditions.{c}]\na = {{}}\nb = {{}}\nc = {{}}" for c in "pqrstuvwxyz") + "\n[games]",
+            "plan.toml: conditions: a model would play under 354,294 of them, and at most 500 are possible",
+        ),
         ("camp =", "fair = 3 #", "games: fair: a game is a name, a module or a Game, not 3"),
     ],
 )
