@@ -85,7 +85,7 @@ def class_factory(
     """
     own, label = dict(params), None
     if "label" in own and not _takes_label(make):
-        label = _checked_label(str(own.pop("label")))
+        label = checked_label(str(own.pop("label")))
     amounts = dict.fromkeys(getattr(make, "amount_parameters", ()), f" ({game.unit})")
     converted, takes_seed = _bind(name, make, own, amounts)
     shown = ":".join(filter(None, (name, format_settings({k: v for k, v in own.items() if k != "seed"}))))
@@ -116,7 +116,7 @@ def _takes_label(make: PlayerClass) -> bool:
         return False  # said by `_bind`
 
 
-def _checked_label(label: str) -> str:
+def checked_label(label: str) -> str:
     """Return a label; `ValueError` for one that could be taken for a person, a model, code, or nothing at all."""
     if (
         label.casefold() in (PERSON, "llm")

@@ -131,7 +131,7 @@ def _resolve_reference(reference: CodeReference, game: AnyGame, load: bool, para
 
 def check_label(label: str, name: str, game: AnyGame) -> None:
     """Raise `ValueError` for a label that is the name of another of negolab's players, or of the game's."""
-    if label != name and label.casefold() in map(str.casefold, (*_shipped_players(game), *SHORT)):
+    if label != name and label.strip().casefold() in map(str.casefold, (*_shipped_players(game), *SHORT)):
         raise ValueError(f"label {label!r} is the name of another player: choose another label for {name}")
 
 

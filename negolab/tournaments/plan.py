@@ -18,7 +18,7 @@ from negolab._internal.validation import Count, Positive, TomlTable, read_toml, 
 from negolab.catalog import AnyGame
 from negolab.game import SEATS
 from negolab.players.code import parse_reference
-from negolab.players.factory import PlayerFactory
+from negolab.players.factory import PlayerFactory, checked_label
 from negolab.players.lookup import PlayerSpec, check_label, parse_model_name, resolve
 from negolab.protocols import MODEL_PREFIX
 from negolab.runs.batch import Part
@@ -250,6 +250,8 @@ def _label_of(player: Any) -> str:
 def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:
     """Find a player, with its label as its name."""
     player, settings = entrant.player, dict(entrant.settings)
+    if entrant.base != player:
+        checked_label(entrant.base)
     if isinstance(player, str) and player.startswith(MODEL_PREFIX):
         settings = {**parse_model_name(player), **settings}
         player = f"{MODEL_PREFIX}{settings.pop('model')}"

@@ -84,6 +84,13 @@ def test_a_game_may_name_who_plays_it(tmp_path: Path) -> None:
     [
         ("slow = {", "slow = 3 #", "games: price: slow cannot play it: a player is a name"),
         ('player = "time"', 'playr = "time"', "plan.toml: players: slow: player is missing: write player = ..."),
+        (
+            "firm =",
+            '"llm:gpt-5" =',
+            "price: llm:gpt-5 cannot play it: label must be 1 to 80 .* without",
+        ),
+        ("firm =", "person =", "price: person cannot play it: label must be 1 to 80 .*, and not 'person'"),
+        ("firm =", '" linear" =', "the name of another player: choose another label"),
         ("boulware:beta", "boulwar:beta", "price: firm cannot play it: .*did you mean boulware.*; camp: firm"),
         ("beta = 0.3", "bta = 0.3", "slow cannot play it: player 'time' has no parameter 'bta'"),
         ("draws = 10", "draws = 0", "plan.toml: design: draws must be a whole number from 1 up, not 0"),
