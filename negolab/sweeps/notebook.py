@@ -61,18 +61,22 @@ class Notebook:
         return user_code.imported_modules(self.sources)
 
     @cached_property
+    def _imported(self) -> dict[str, bytes]:
+        """The modules beside the notebook that it imports, directly or indirectly."""
+        return user_code.read_modules(self.imports, self._home)
+
+    @cached_property
     def modules(self) -> dict[str, bytes]:
-        """The modules beside the notebook that it imports, directly or indirectly, and the files of players that it
-        names, such as `mine.py:Haggler`."""
-        found = user_code.read_modules(self.imports, self._home)
+        """The modules that it imports from beside it, and the files of players that it names (`mine.py:Haggler`)."""
+        found = {**self._imported}
         for file in [self._home / name for source in self.sources for name in _PLAYER_FILE.findall(source)]:
             found |= user_code.read_modules([file.stem], file.parent)
         return found
 
     @property
     def startup(self) -> str:
-        """Code that loads in a kernel what cells import: of the folder, `modules` alone, as they were hashed."""
-        hashes = {name: hashlib.sha256(data).hexdigest() for name, data in self.modules.items()}
+        """Code that loads in a kernel what cells import: from the folder nothing but what was hashed."""
+        hashes = {name: hashlib.sha256(data).hexdigest() for name, data in self._imported.items()}
         serve = f"from negolab import user_code\nuser_code.serve({str(self._home.resolve())!r}, {hashes!r})\n"
         # Failures are left to the notebook, where they are seen.
         loads = [f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in self.imports]

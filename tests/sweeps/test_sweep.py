@@ -157,7 +157,9 @@ def test_cells_import_from_the_folder_what_is_hashed_and_nothing_else(tmp_path: 
     (tmp_path / "lib").mkdir()
     (tmp_path / "lib/part.py").write_text("VALUE = 'hashed'\n")
     file = write_plan(tmp_path, "")
-    sweeps.write_notebook(tmp_path, body="import own, pandas\nopen(out + '/kept.txt', 'w').write(own.VALUE)")
+    sweeps.write_notebook(
+        tmp_path, body="import own, pandas\nwho = 'lib/part.py:Who'\nopen(out + '/kept.txt', 'w').write(own.VALUE)"
+    )
     assert run_sweep(file, tmp_path / "out").states == {"done": 1}
     assert [kept.read_text() for kept in (tmp_path / "out").rglob("kept.txt")] == ["hashed"]
     assert not ran.exists()
