@@ -591,7 +591,24 @@ def test_a_number_of_writes_that_is_none_is_refused(tmp_path: Path) -> None:
         Database(tmp_path / "people.db")
 
 
-@pytest.mark.parametrize("value", ["'abc'", "x'ff'", "9e999"])
+@pytest.mark.parametrize("change", ["UPDATE events SET seq = seq + 500", "DELETE FROM events WHERE seq = 1"])
+def test_a_match_with_a_hole_is_refused_when_the_file_is_opened(tmp_path: Path, change: str) -> None:
+    with closing(Database(tmp_path / "people.db")) as database:
+        database.add(played().record(), {}, study=None)
+        with database._write() as c:
+            c.execute(sa.text(change))
+    with pytest.raises(ValueError, match=r"people\.db: its table events lacks some: restore a copy"):
+        Database(tmp_path / "people.db")
+
+
+@pytest.mark.database
+def test_a_note_that_is_damaged_is_named(database: Database) -> None:
+    database.note("bonus", "researcher", "{}", study="s", participant="p")
+    with pytest.raises(ValueError, match="a note of the kind bonus is damaged: .*amount"):
+        database.bonuses("s")
+
+
+@pytest.mark.parametrize("value", ["'abc'", "x'ff'", "9e999", "1e300", "-1"])
 def test_a_value_of_another_type_is_refused_when_the_file_is_opened(tmp_path: Path, value: str) -> None:
     with closing(Database(tmp_path / "people.db")) as database:
         database.note("kept", "test")

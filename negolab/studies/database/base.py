@@ -22,6 +22,8 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 from typing_extensions import override
 
+from negolab._internal.validation import located
+from negolab.game import SEATS
 from negolab.match import replace_surrogates
 from negolab.studies.clock import time
 from negolab.studies.database.connection import (
@@ -32,7 +34,7 @@ from negolab.studies.database.connection import (
     describe_error,
     forget,
 )
-from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
+from negolab.studies.database.schema import SCHEMA, events, meta, metadata, notes, participants
 
 log = logging.getLogger("negolab.studies")
 
@@ -340,8 +342,12 @@ class BaseDatabase:
         """
         found = self.notes(study, kind, participant=participant)
         first = {str(note.match or note.participant): note.detail for note in reversed(found)}
-        decode = msgspec.convert if type is str else msgspec.json.decode
-        return {id: decode(detail, type=type) for id, detail in first.items()}
+        return {id: self._decoded(kind, detail, type) for id, detail in first.items()}
+
+    def _decoded(self, kind: str, detail: str, type: type[Kept]) -> Kept:
+        """Decode the detail of a note of this kind; `ValueError` for one that is damaged."""
+        with located(f"{self}: a note of the kind {kind} is damaged", msgspec.MsgspecError):
+            return msgspec.convert(detail, type) if type is str else msgspec.json.decode(detail, type=type)
 
     def change(
         self,
@@ -455,9 +461,14 @@ def check_types(c: Connection, name: str) -> None:
     """Raise `ValueError` for a value that is not of its column's type: SQLite takes any."""
     for table in metadata.sorted_tables:
         odd = [sa.func.typeof(one).not_in(_stored(one)) for one in table.columns]
-        odd += [~one.between(-1e308, 1e308) for one in table.columns if one.type.python_type is float]
+        odd += [~one.between(0, 2**38) for one in table.columns if one.type.python_type is float]  # times
+        odd += [one.not_in(SEATS) for one in table.columns if one.name == "seat"]
         if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(*odd)).limit(1)):
             raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
+    seq = events.c.seq
+    gap = sa.or_(sa.func.min(seq) != 0, sa.func.max(seq) + 1 != sa.func.count())
+    if c.scalar(sa.select(events.c.match).group_by(events.c.match).having(gap).limit(1)) is not None:
+        raise ValueError(f"{name}: its table events lacks some: restore a copy of the database")
 
 
 def _stored(column: sa.Column[Any]) -> tuple[str, ...]:

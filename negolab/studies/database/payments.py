@@ -72,7 +72,7 @@ class Payments(BaseDatabase):
 
     def bonuses(self, study: str) -> dict[str, Bonus]:
         """Return the bonuses that were written to a file, or are about to be, by the participant's id."""
-        decoded = ((note, msgspec.json.decode(note.detail, type=Bonus)) for note in self.notes(study, BONUS))
+        decoded = ((note, self._decoded(BONUS, note.detail, Bonus)) for note in self.notes(study, BONUS))
         return {str(note.participant): msgspec.structs.replace(bonus, at=note.at) for note, bonus in decoded}
 
     @contextmanager
@@ -128,7 +128,7 @@ class Payments(BaseDatabase):
     def bonus_files(self, study: str) -> list[BonusFile]:
         """Return all files of bonuses, oldest first, whether they were written or not."""
         written = {note.detail: note.at for note in reversed(self.notes(study, BONUS_WRITTEN))}
-        files = (msgspec.json.decode(note.detail, type=BonusFile) for note in self.notes(study, BONUS_FILE))
+        files = (self._decoded(BONUS_FILE, note.detail, BonusFile) for note in self.notes(study, BONUS_FILE))
         return [msgspec.structs.replace(file, written=written.get(file.sha256)) for file in files]
 
     def confirm_bonuses(self, study: str, file: BonusFile) -> None:
