@@ -76,8 +76,10 @@ async def _start_kernel(environment: dict[str, str], cwd: str, imports: str) -> 
     try:
         await client.wait_for_ready(timeout=READY_SECONDS)
         if imports:
-            client.execute(imports, silent=True, store_history=False)
-            await client.get_shell_msg(timeout=READY_SECONDS)
+            quietly = {"silent": True, "store_history": False, "reply": True}
+            answer = await client.execute(imports, **quietly, timeout=READY_SECONDS)
+            if answer["content"]["status"] == "error":
+                raise ValueError(answer["content"]["evalue"])
     except BaseException:
         await kernel.shutdown_kernel(now=True)
         raise

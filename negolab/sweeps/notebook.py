@@ -138,6 +138,9 @@ def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
     """Write modules that were read into a folder."""
     for name, data in modules.items():
         file = folder / name
+        inside = [path for path in file.parents if path.is_relative_to(folder) and path != folder]
+        if link := next(filter(Path.is_symlink, inside), None):
+            raise ValueError(f"{link} is a link, and nothing is written through links: delete it")
         file.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(file, data)
 

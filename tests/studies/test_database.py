@@ -556,7 +556,7 @@ def test_a_file_that_is_cut_or_overwritten_in_place_takes_no_further_note(
             database.note("lost", "test")
 
 
-@pytest.mark.parametrize("kind", ["another's", "an older"])
+@pytest.mark.parametrize("kind", ["another's", "an older", "one that went on elsewhere"])
 def test_a_copy_of_the_same_size_or_bigger_that_overwrites_the_file_is_noticed(tmp_path: Path, kind: str) -> None:
     file, copy = tmp_path / "people.db", tmp_path / "copy.db"
     text = "x" * 100
@@ -564,9 +564,16 @@ def test_a_copy_of_the_same_size_or_bigger_that_overwrites_the_file_is_noticed(t
         with closing(Database(path)) as database, database._write():
             for _ in range(count):
                 database.note("kept", "test", text)
-    if kind == "an older":
+    if kind != "another's":
         shutil.copy(file, copy)
+    if kind == "one that went on elsewhere":
+        with closing(Database(copy)) as twin:
+            twin.claim()
+            for _ in range(300):
+                twin.note("kept", "test", text)
     with closing(Database(file)) as database:
+        if kind != "an older":
+            database.claim()
         database.note("kept", "test")
         database.owed = True
         database.forget()  # writes it to the file, which stays as long as it was
@@ -604,7 +611,7 @@ def test_a_match_with_a_hole_is_refused_when_the_file_is_opened(tmp_path: Path, 
 @pytest.mark.database
 def test_a_note_that_is_damaged_is_named(database: Database) -> None:
     database.note("bonus", "researcher", "{}", study="s", participant="p")
-    with pytest.raises(ValueError, match="a note of the kind bonus is damaged: .*amount"):
+    with pytest.raises(ValueError, match=r"a note of the kind bonus is damaged: .*amount"):
         database.bonuses("s")
 
 

@@ -165,6 +165,32 @@ def test_cells_import_from_the_folder_what_is_hashed_and_nothing_else(tmp_path: 
     assert not ran.exists()
 
 
+def test_a_module_that_is_changed_while_a_sweep_runs_fails_the_cells_that_would_import_it(tmp_path: Path) -> None:
+    own = tmp_path / "own.py"
+    own.write_text("import pathlib\nVALUE = 'hashed'\n")
+    file = write_plan(tmp_path, "repeats = 4\n")
+    change = f"import pathlib\npathlib.Path({str(own)!r}).write_text('VALUE = 2')\n"
+    sweeps.write_notebook(tmp_path, body=f"import own\n{change}open(out + '/kept.txt', 'w').write(own.VALUE)")
+    end = run_sweep(file, tmp_path / "out")
+    assert set(end.states) == {"done", "failed"}
+    assert {kept.read_text() for kept in (tmp_path / "out/cells").rglob("kept.txt")} == {"hashed"}
+    (error,) = {each.error.text for each in SweepFolder(tmp_path / "out").unsuccessful().values() if each.error}
+    assert error == f"{own} has changed since its hash was taken; run the same command again"
+
+
+def test_modules_are_not_written_through_a_link(tmp_path: Path) -> None:
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "lib/part.py").write_text("VALUE = 1")
+    file = write_plan(tmp_path, "")
+    sweeps.write_notebook(tmp_path, body="import lib.part")
+    for folder in ("out", "elsewhere"):
+        (tmp_path / folder).mkdir()
+    (tmp_path / "out/lib").symlink_to(tmp_path / "elsewhere")
+    with pytest.raises(ValueError, match="lib is a link, and nothing is written through links"):
+        run_sweep(file, tmp_path / "out")
+    assert not list((tmp_path / "elsewhere").iterdir())
+
+
 def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], tmp_path: Path) -> None:
     _, out = undisturbed
     other = write_plan(tmp_path, GRID)

@@ -102,7 +102,9 @@ class BaseDatabase:
         self.file = Path(str(self.url.database)) if is_file else None
         """SQLite's file; None: PostgreSQL."""
         self._seen = _stats(self.file)
-        self._filed = ("", 0)
+        self._host = ""
+        """Random mark of the host that has claimed it: no copy that went on elsewhere has it."""
+        self._filed = ("", False, 0)
         self._looking = threading.Lock()
         self.last = last
         """Number of writes that the database is known to have seen: an older copy has seen fewer."""
@@ -245,7 +247,7 @@ class BaseDatabase:
         """Return False if SQLite's file is not ours by what it holds, or holds less than before, after a pause: while
         the log is copied into it, it may look so."""
         sleep(pause)
-        now, before = _filed(file), self._filed
+        now, before = _filed(file, self._host), self._filed
         self._filed = max(now, before)
         return now >= before and now[0] in ("", self.id)
 
@@ -280,11 +282,17 @@ class BaseDatabase:
                 self._lock.acquire()
             except filelock.Timeout:
                 raise DatabaseInUse(_TAKEN.format(self)) from None
-            return
-        self._claimed = True
-        self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-        if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
-            raise DatabaseInUse(_TAKEN.format(self))
+        else:
+            self._claimed = True
+            self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+            if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
+                raise DatabaseInUse(_TAKEN.format(self))
+        self._host = uuid.uuid4().hex
+        with self._write() as c:
+            c.execute(meta.delete().where(meta.c.name == "host"))
+            c.execute(meta.insert().values(name="host", value=self._host))
+        self.owed = True
+        self.forget()  # the log is written to the file, in which the mark is looked for
 
     def hold(self) -> None:
         """Check that SQLite's file and what was saved last are in place, and claim the database again if PostgreSQL's
@@ -295,17 +303,20 @@ class BaseDatabase:
             sqlalchemy.exc.OperationalError: The file was removed, moved, replaced or cut, or it is an older copy.
         """
         with self._read() as c:
-            self._check_last(int(c.scalar(_WRITES) or 0))
+            kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())}
+        self._check_last(int(kept.get("writes", 0)))
         if self.file is not None and not any(self._is_filed(self.file, pause) for pause in (0, 0.05, 0.2)):
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was overwritten"))
-        if not self._claimed:
-            return
-        # `_session` stays None if `claim` fails during an outage, so that the next call claims again.
-        session, self._session = self._session, None
-        if session is not None and _answers(session):
-            self._session = session
-        else:
-            self.claim()
+        host = self._host
+        if self._claimed:
+            # `_session` stays None if `claim` fails during an outage, so that the next call claims again.
+            session, self._session = self._session, None
+            if session is not None and _answers(session):
+                self._session = session
+            else:
+                self.claim()
+        if kept.get("host", "") != host:
+            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("another copy is in its place"))
 
     def note(self, kind: str, actor: str, detail: str = "", **of: Any) -> None:
         """Store a note.
@@ -411,7 +422,6 @@ def _goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
     return os.path.samestat(seen, now) and now.st_size >= seen.st_size
 
 
-_WRITES = sa.select(meta.c.value).where(meta.c.name == "writes")
 _COUNT = (
     meta.update()
     .where(meta.c.name == "writes")
@@ -420,14 +430,15 @@ _COUNT = (
 )
 
 
-def _filed(file: Path) -> tuple[str, int]:
-    """Return the id and the number of writes that SQLite's file holds by itself, without its log; ("", 0): neither."""
+def _filed(file: Path, host: str) -> tuple[str, bool, int]:
+    """Return the id that SQLite's file holds by itself, without its log, if it has this host's mark, and the number of
+    writes; ("", False, 0): it holds none."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)) as c:
             kept = dict(c.execute("SELECT name, value FROM meta"))
-        return str(kept.get("id", "")), int(kept.get("writes", 0))
+        return str(kept.get("id", "")), kept.get("host") == host, int(kept.get("writes", 0))
     except (sqlite3.DatabaseError, TypeError, ValueError):
-        return "", 0
+        return "", False, 0
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:
