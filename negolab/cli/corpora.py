@@ -31,8 +31,6 @@ app = Group(
     "Import published corpora or your own spreadsheet as records.",
 )
 Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records.")]
-LEFT_OUT = "left-out.csv"
-"""File in the folder of an import of a spreadsheet: its rows that are part of no record."""
 
 
 @contextmanager
@@ -332,11 +330,11 @@ def csv_(
     import pandas as pd
 
     from negolab.analysis.columns import write_table
-    from negolab.formats.spreadsheet import import_sheet
+    from negolab.formats.spreadsheet import LEFT_OUT, import_sheet
 
     if next(out.glob("*.jsonl"), None) is not None:
         raise ValueError(f"{out} already has records: delete it, or choose another folder")
-    records, left_out, unused = import_sheet(file, map_, game)
+    records, left_out, unused, lost = import_sheet(file, map_, game)
     rows_by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
     for number, reason in left_out.items():
         rows_by_reason[reason].append(number)
@@ -352,6 +350,9 @@ def csv_(
     table = [(number, *reason) for number, reason in left_out.items()]
     write_table(pd.DataFrame(table, columns=["row", "match", "reason"]), out / LEFT_OUT)
     _print_ends(out, records.values())
-    print(f"rows in no record: {len(left_out):,}" + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
+    missing = (
+        f"left out: {len(lost):,} of {counted(len(lost) + len(records), 'match')}, {counted(len(left_out), 'row')}"
+    )
+    print(missing + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
     if unused:
         print(escape_line(f"columns that the map does not name: {list_some(unused)}"))
