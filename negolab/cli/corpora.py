@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -335,20 +335,17 @@ def csv_(
     if next(out.glob("*.jsonl"), None) is not None:
         raise ValueError(f"{out} already has records: delete it, or choose another folder")
     records, left_out, unused, lost = import_sheet(file, map_, game)
-    rows_by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, reason in left_out.items():
-        rows_by_reason[reason].append(number)
+    table = pd.DataFrame([(row, *why) for row, why in left_out.items()], columns=["row", "match", "reason"])
     told = [
-        f"row{'s' * (len(rows) > 1)} {list_some(rows)}{f' (match {match})' * bool(match)}: {reason}"
-        for (match, reason), rows in rows_by_reason.items()
+        f"row{'s' * (len(rows) > 1)} {list_some(rows.tolist())}{f' (match {match})' * bool(match)}: {reason}"
+        for (match, reason), rows in table.groupby(["match", "reason"], sort=False)["row"]
     ]
     print_some([f"left out: {file.name}, {text}" for text in told], _MORE_LEFT_OUT)
     if not records:
         raise ValueError(f"no match of {file} could be imported with {map_}: see the rows and reasons above")
     found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}
     import_records(found, out, "match")
-    table = [(number, *reason) for number, reason in left_out.items()]
-    write_table(pd.DataFrame(table, columns=["row", "match", "reason"]), out / LEFT_OUT)
+    write_table(table, out / LEFT_OUT)
     _print_ends(out, records.values())
     missing = (
         f"left out: {len(lost):,} of {counted(len(lost) + len(records), 'match')}, {counted(len(left_out), 'row')}"

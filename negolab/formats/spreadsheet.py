@@ -323,12 +323,9 @@ class Importer:
 
     def _game(self, log: Log, most: int) -> AnyGame:
         """Return the game of a match, whose limits fit the longest match."""
-        last = log.turns[-1]
-        # Without a deal or a walk-away, time is up where the log ends, or when its last offer is refused.
-        is_decided = last.action in ("accept", "walk_away")
         usual: dict[str, dict[str, Any]] = {
             "agenda": {
-                "turns": max(2, most if is_decided else len(log.turns) + bool(last.offer)),
+                "turns": most + 1,  # the last message may not offer
                 "max_chars": max(1000, *(len(turn.words) for turn in log.turns)),
                 **({} if "preset" in self.plan.game else {"title": "Imported"}),
             },

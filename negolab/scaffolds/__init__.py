@@ -15,6 +15,7 @@ from keyword import iskeyword
 from math import ceil
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 from negolab import catalog, user_code
 from negolab._internal.validation import check_name
@@ -23,6 +24,9 @@ from negolab.game import SEATS, other
 from negolab.games.agenda.scenario import fold
 from negolab.players.lookup import compatible_players
 from negolab.studies.endings import ENDINGS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _HERE = files(__name__)
 _COMMENTS = 53
@@ -207,12 +211,10 @@ def _highest_cents(amounts: Iterable[str]) -> int:
     return max(cents)
 
 
-def _words(cells: Iterable[str]) -> list[str]:
+def _words(cells: pd.Series[str]) -> list[str]:
     """Return the words of a column, as each is first written."""
-    words: dict[str, str] = {}
-    for word in filter(None, cells):
-        words.setdefault(fold(word), word)
-    return list(words.values())
+    filled = cells[cells != ""]
+    return filled[~filled.map(fold).duplicated()].tolist()
 
 
 def _listed(words: list[str]) -> str:

@@ -75,7 +75,7 @@ def test_a_division_keeps_who_said_what_and_none_is_no_word() -> None:
         ("B", "reject", (5000,), True),
         ("A", "accept", None, False),
     ]
-    assert made.records["divisions-b-002"].end == "OUT_OF_TIME"
+    assert made.records["divisions-b-002"].end == "NO_DEAL"
     assert "shares of money" in made.left_out[12][1]
 
 
