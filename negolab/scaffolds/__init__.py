@@ -173,7 +173,7 @@ def _import_map(name: str, folder: Path, game: str) -> Files:
         for meaning, names in _COLUMNS.items()
         if (column := next((column for column in header if re.fullmatch(names, plain[column])), None))
     }
-    words = {meaning: _words(sheet[column]) for meaning, column in found.items()}
+    words = {meaning: _words(sheet.iloc[:, [*sheet.columns].index(column)]) for meaning, column in found.items()}
     parties = sorted(words.get("party", ()), key=lambda word: "buy" in word.lower())
     others = [column for column in header if column not in found.values()]
     kind = "bargaining" if "price" in found else "agenda"

@@ -356,8 +356,7 @@ def _left_out(file: Path) -> pd.DataFrame:
     if not file.is_file():
         return pd.DataFrame()
     rows = pd.read_csv(file, dtype=str, keep_default_na=False)
-    counts = rows.groupby(["match", "reason"], sort=False).size().rename("rows").reset_index()
-    return counts.head(MAX_LISTED)
+    return rows.groupby(["match", "reason"], sort=False).size().rename("rows").reset_index().head(MAX_LISTED)
 
 
 def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
