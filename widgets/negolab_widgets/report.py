@@ -103,8 +103,8 @@ def read_run(path: Path) -> RunMatches:
 class Report:
     """The content of a report on a run.
 
-    Where players sat at both seats, they are the conditions and rows are seats; else the parameters of a sweep are, or
-    what records tell apart, and rows are matches.
+    The parameters of a sweep are the conditions, else treatments, else players (rows are seats where they sat at both),
+    and what else tells records apart.
 
     Args:
         path: The run's folder.
@@ -122,7 +122,10 @@ class Report:
         own = self.run.played.parameters.values()
         found = factors(self.run.played, self.run.orders) if self.games else []
         meet = bool(self.games) and not own and bool(set(self.frame["player_a"]) & set(self.frame["player_b"]))
-        wanted = own or ("game", "preset", "treatment", *(SEAT_COLUMNS[1:2] if meet else ("player_a", "player_b")))
+        # An experiment compares its treatments, not the people in them.
+        is_treated = any(one.column == "treatment" for one in found)
+        players = () if is_treated else SEAT_COLUMNS[1:2] if meet else ("player_a", "player_b")
+        wanted = own or ("game", "preset", "treatment", *players)
         told_apart = {tuple(one.codes(self.frame)): one for one in reversed(found) if one.column in self.frame}
         twins = {one.column for one in found if one.column in self.frame} - {one.column for one in told_apart.values()}
         self.factors = [one for one in found if one.column in wanted and one.column not in twins]
