@@ -48,7 +48,7 @@ class Forfeited(msgspec.Struct, frozen=True, gc=False, tag="forfeited"):
 
 
 class Ended(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="ended"):
-    """The match is over; `reason` is set when it was aborted from outside the rules."""
+    """The match is over; `reason` is set when it was ended from outside the rules."""
 
     end: End
     payoffs: dict[Seat, int | float | None]

@@ -254,12 +254,13 @@ class Match:
         kept = None if said is None else recordable(said)
         self._record_rejection(seat, Rejected(seat, _recordable_invalid(invalid), wordless=True, said=kept), invalid)
 
-    def abort(self, reason: str, *, unpaid: bool = False) -> list[Event]:
+    def abort(self, reason: str, *, unpaid: bool = False, no_deal: bool = False) -> list[Event]:
         """End the match as ABORTED from outside the rules and return the events; none if it is over already.
 
         Args:
             reason: Why it is stopped; recorded in `Ended`.
             unpaid: Pay nobody, without asking the game what was earned so far: its code may be at fault.
+            no_deal: End it as NO_DEAL instead and pay what the game pays without a deal.
 
         Raises:
             ValueError: `reason` is empty.
@@ -269,7 +270,10 @@ class Match:
         if self.ended is not None:
             return []
         mark = len(self.events)
-        ended = Ended("ABORTED", dict.fromkeys(SEATS)) if unpaid else self._computed_end()
+        if no_deal:
+            ended = Ended("NO_DEAL", {**self.game.disagreement(self.state)})
+        else:
+            ended = Ended("ABORTED", dict.fromkeys(SEATS)) if unpaid else self._computed_end()
         self._end(msgspec.structs.replace(ended, reason=replace_surrogates(reason)))
         return self.events[mark:]
 
@@ -406,8 +410,8 @@ class Match:
                 self._reject(seat, invalid, said)
             case Ended("ABORTED", {"A": None, "B": None}, str(reason)), _:
                 self.abort(reason, unpaid=True)
-            case Ended(reason=str(reason)), _:
-                self.abort(reason)
+            case Ended(end, reason=str(reason)), _:
+                self.abort(reason, no_deal=end == "NO_DEAL")
 
     def snapshot(self) -> Match:
         """Return a copy of the match as it is now, without asking the game for anything."""

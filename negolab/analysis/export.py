@@ -55,7 +55,7 @@ MATCH_TABLES = (*TABLES, "measures")
 """Tables that any source has."""
 GAME_PREFIX = "game_"
 """Beginning of the columns of a game's parameters in the table of matches."""
-_SET = ("preset", "settings_a", "settings_b")
+_SET = ("preset", "treatment", "settings_a", "settings_b")
 """Columns of matches that go to `SETTINGS`, as parameters of the game do, where they never change."""
 
 

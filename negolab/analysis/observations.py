@@ -4,7 +4,8 @@ This is the one place that decides what counts. Records become a `MatchRow`. Fra
 `Sample`: rows without a value and stopped ones are left out, copies dropped (`drop_copies`), the rows of a match
 averaged, and what belongs together is labelled. A `Sample` knows its estimates, by the formulas of `stats`.
 
-A *draw* is the chance in a match: the seed that its start was drawn from, or the start itself where that was given.
+A *draw* is the chance in a match: the seed that its start was drawn from, or the start itself where that was given. An
+imported match names its own, as nothing tells that people who had the same numbers shared anything else.
 Treatments that change parameters share it. Two deterministic players play one draw in one seating always alike: a
 second match of theirs is a copy and no observation.
 """
@@ -42,8 +43,9 @@ def deal_id(record: Record) -> str:
 
 
 def draw_id(record: Record) -> str:
-    """Return the draw of a match: the seed of its deal, or a hash of the start where that was given."""
-    return _hash(_start(record)) if record.header.seed is None else str(record.header.seed)
+    """Return the draw of a match: that of its notes, else the seed of its deal, or a hash of a start that was given."""
+    seed = record.header.notes.get("draw", record.header.seed)
+    return _hash(_start(record)) if seed is None else str(seed)
 
 
 def _start(record: Record) -> Any:

@@ -57,6 +57,7 @@ def matched(record: Record) -> Row:
         "match": header.id,
         "game": header.game,
         "preset": header.preset,
+        "treatment": None if (said := header.notes.get("treatment")) is None else str(said),
         "seed": header.seed,
         "deal": row.deal,
         "draw": row.draw,
@@ -133,7 +134,7 @@ def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
 
 
 _OF_MATCH = (
-    *("match", "game", "preset", "deal", "draw", "deterministic", "chance"),
+    *("match", "game", "preset", "treatment", "deal", "draw", "deterministic", "chance"),
     *("end", "stopped", "decided_by_fallback"),
 )
 _OF_SEAT = ("own_value", "payoff", "replies", "forfeits", "moves", "fallbacks", "cost")

@@ -31,6 +31,7 @@ MATCHES: Columns = [
     MATCH,
     Column("game", "text", "the game"),
     Column("preset", "text", "preset of the game; empty: its parameters match no preset"),
+    Column("treatment", "text", "treatment of a study's match, or an imported one; empty: none"),
     Column("seed", "integer", "random seed of the match; empty: the start was given"),
     Column("deal", "text", "the deal: a hash of game, parameters and start"),
     Column("draw", "text", "the random part of the deal, for pairing treatments"),
@@ -70,7 +71,7 @@ COUNTED = ("input", "output", "reasoning")
 """Kinds of tokens that an endpoint counts; `reasoning` tokens are part of `output`."""
 
 SEAT_COLUMNS: Columns = [
-    *_alike("match", "game", "preset", "deal", "draw", "deterministic", "chance"),
+    *_alike("match", "game", "preset", "treatment", "deal", "draw", "deterministic", "chance"),
     Column("seat", "text", "the seat: A or B"),
     Column("role", "text", "role of the seat, such as buyer"),
     Column("player", "text", "player in that seat"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import sys
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -31,8 +31,6 @@ app = Group(
     "Import published corpora or your own spreadsheet as records.",
 )
 Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records.")]
-LEFT_OUT = "left-out.csv"
-"""File in the folder of an import of a spreadsheet: its rows that are part of no record."""
 
 
 @contextmanager
@@ -332,26 +330,26 @@ def csv_(
     import pandas as pd
 
     from negolab.analysis.columns import write_table
-    from negolab.formats.spreadsheet import import_sheet
+    from negolab.formats.spreadsheet import LEFT_OUT, import_sheet
 
     if next(out.glob("*.jsonl"), None) is not None:
         raise ValueError(f"{out} already has records: delete it, or choose another folder")
-    records, left_out, unused = import_sheet(file, map_, game)
-    rows_by_reason: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for number, reason in left_out.items():
-        rows_by_reason[reason].append(number)
+    records, left_out, unused, lost = import_sheet(file, map_, game)
+    table = pd.DataFrame([(row, *why) for row, why in left_out.items()], columns=["row", "match", "reason"])
     told = [
-        f"row{'s' * (len(rows) > 1)} {list_some(rows)}{f' (match {match})' * bool(match)}: {reason}"
-        for (match, reason), rows in rows_by_reason.items()
+        f"row{'s' * (len(rows) > 1)} {list_some(rows.tolist())}{f' (match {match})' * bool(match)}: {reason}"
+        for (match, reason), rows in table.groupby(["match", "reason"], sort=False)["row"]
     ]
     print_some([f"left out: {file.name}, {text}" for text in told], _MORE_LEFT_OUT)
     if not records:
         raise ValueError(f"no match of {file} could be imported with {map_}: see the rows and reasons above")
     found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}
     import_records(found, out, "match")
-    table = [(number, *reason) for number, reason in left_out.items()]
-    write_table(pd.DataFrame(table, columns=["row", "match", "reason"]), out / LEFT_OUT)
+    write_table(table, out / LEFT_OUT)
     _print_ends(out, records.values())
-    print(f"rows in no record: {len(left_out):,}" + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
+    missing = (
+        f"left out: {len(lost):,} of {counted(len(lost) + len(records), 'match')}, {counted(len(left_out), 'row')}"
+    )
+    print(missing + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
     if unused:
         print(escape_line(f"columns that the map does not name: {list_some(unused)}"))

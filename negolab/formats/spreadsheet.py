@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
+from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
 
@@ -34,6 +35,8 @@ from negolab.record import Record
 if TYPE_CHECKING:
     import pandas as pd
 
+LEFT_OUT = "left-out.csv"
+"""File in the folder of an import: the rows that are part of no record, each with its match and the reason."""
 SOURCE = "csv"
 """The note `source` of an imported record, and the `via` of its replies."""
 Action = Literal["offer", "accept", "reject", "walk_away", "no_deal"]
@@ -54,7 +57,7 @@ class ImportMap(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         columns: Who acts in a row (`party`), in which match and round, what it does (`action`), what the other side
-            answers to it (`answer`), what it says, and the player's name.
+            answers to it (`answer`), what it says, the player's name, and the treatment of the match.
         parties: Words for each seat in the column of parties, and those whose rows are left out.
         offer: By part of an offer (a price, a good, an issue) its column, or one for the rows of each seat.
         game: Parameters of the game; a text such as "{cost}" is the number in this column.
@@ -65,7 +68,7 @@ class ImportMap(msgspec.Struct, frozen=True, kw_only=True):
         unfinished: Treatment of a match that has no end.
     """
 
-    columns: dict[Literal["party", "match", "round", "action", "answer", "message", "player"], str]
+    columns: dict[Literal["party", "match", "round", "action", "answer", "message", "player", "treatment"], str]
     parties: dict[Literal["A", "B", "skip"], tuple[str, ...]]
     offer: dict[str, str | dict[Seat, str]]
     game: dict[str, Any] = {}
@@ -98,7 +101,8 @@ def read_number(text: str, decimal: str = ".") -> str:
     plain = " ".join("".join(char for char in text if unicodedata.category(char) != "Sc").split())
     found = _NUMBERS[decimal].fullmatch(plain)
     if found is None:
-        raise ValueError(f"{text!r} is not a number with decimal = {decimal!r}: correct it, or list it under empty")
+        what = f"{text!r} is not a number of 0 or more with decimal = {decimal!r}"
+        raise ValueError(f"{what}: correct it, or list it under empty")
     whole, fraction = re.sub(r"\D", "", found[1]).lstrip("0") or "0", (found[2] or "").rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole
 
@@ -154,16 +158,15 @@ class Turn(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A match as its rows tell it."""
+    """A match as its rows tell it; `end` says why it is over if no turn ends it."""
 
     rows: dict[int, dict[str, str]]
     players: dict[Seat, str]
     turns: list[Turn]
+    end: str
 
 
 _ZEROS = re.compile(r"[\W0]*")
-_CLOSING = {"bargaining": "walk away", "agenda": "[Reject]"}
-"""Reply of the seat on turn where a log ends without a deal."""
 _REPLIES = {"accept": "[Accept]", "reject": "[Reject]", "walk_away": "[Walk away]"}
 _OPENS: dict[str, dict[Seat, dict[str, str]]] = {
     "agenda": {"A": {"opens": "A"}, "B": {"opens": "B"}},
@@ -177,31 +180,35 @@ class Importer:
 
     Attributes:
         left_out: By the number of a row without a part in any record, its match and the reason.
+        lost: The matches that could not be imported.
     """
 
     def __init__(self, plan: ImportMap, game: str) -> None:
         self.plan, self.game = plan, game
         self.left_out: dict[int, tuple[str, str]] = {}
+        self.lost: list[str] = []
         self._row = 0
+        self._treatments: dict[str, str] = {}
         self._seats: dict[str, Any] = {fold(word): seat for seat, words in plan.parties.items() for word in words}
         self._actions = {fold(word): name for name, words in (ACTIONS | plan.actions).items() for word in words}
 
-    def attempt(self, match: str, rows: dict[int, dict[str, str]], make: Callable[[], Made]) -> Made | None:
+    def attempt(self, match: str, rows: dict[int, dict[str, str]], make: Callable[[], Made | None]) -> Made | None:
         """Return what is made of a match; None if it cannot be, and its rows are then left out."""
         try:
             return make()
         except ValueError as error:
             self.left_out |= dict.fromkeys(rows, (match, f"row {self._row}: {error}"))
+            self.lost.append(match)
             return None
 
     # Rows to turns.
 
-    def log(self, match: str, rows: dict[int, dict[str, str]]) -> Log:
-        """Read the rows of a match; `ValueError` says what is wrong with one of them."""
-        players: dict[Seat, str] = {seat: self.plan.parties.get(seat, (seat,))[0] for seat in SEATS}
+    def log(self, match: str, rows: dict[int, dict[str, str]]) -> Log | None:
+        """Read the rows of a match, None if all are skipped; `ValueError` says what is wrong with one of them."""
+        players: dict[Seat, str] = {seat: (*self.plan.parties.get(seat, ()), seat)[0] for seat in SEATS}
         turns: list[Turn] = []
         kept: list[dict[str, str]] = []
-        end = 0
+        end, why = 0, "the file has no further row"
         for number in sorted(rows, key=lambda number: self._round(number, rows[number])):
             self._row, row = number, rows[number]
             if row[""]:
@@ -213,17 +220,21 @@ class Importer:
             if (seat := self._meaning(self._seats, row, "party")) == "skip":
                 self.left_out[number] = match, "belongs to a party that the map skips"
                 continue
-            players[seat] = self._cell(row, "player") or self._cell(row, "party")
+            players[seat] = self._cell(row, "player") or players[seat]
             for turn in self._acts(row, seat, turns):
                 if end and turn.action in _ENDS:
                     raise ValueError(f"ends the match again, after row {end}: give each match its own id")
                 if end:
                     self.left_out[number] = match, f"comes after the end in row {end}"
+                elif turn.action == "no_deal" and (self.game == "bargaining" or not turn.words):
+                    why = turn.words or "the file says that there was no deal"
                 elif turns and turns[-1].seat == turn.seat and self.game != "split":
                     turns[-1] = _joined(turns[-1], turn)
-                elif turn.action != "no_deal" or turn.words:
+                else:
                     turns.append(turn)
                 end = number if turn.action in _ENDS else end
+        if rows.keys() <= self.left_out.keys():
+            return None
         if not turns:
             raise ValueError("nothing comes before it: the match has no turn")
         counts = Counter(self._round(turn.row, rows[turn.row]) for turn in turns)
@@ -236,7 +247,7 @@ class Importer:
             raise ValueError(
                 'ends no match, and no row follows: add one that accepts or walks away, or set unfinished = "no deal"'
             )
-        return Log({number: row for number, row in rows.items() if number not in self.left_out}, players, turns)
+        return Log({number: row for number, row in rows.items() if number not in self.left_out}, players, turns, why)
 
     def _cell(self, row: dict[str, str], name: Any) -> str:
         return row[self.plan.columns[name]] if name in self.plan.columns else ""
@@ -247,10 +258,12 @@ class Importer:
 
     def _meaning(self, known: dict[str, Any], row: dict[str, str], name: str) -> Any:
         text = fold(self._cell(row, name))
-        if text and text in known:
+        if text in known:
             return known[text]
         if not text and name != "party":
             return None
+        if not text:
+            raise ValueError('names no party: fill in the cell, or skip such rows with skip = [""] under [parties]')
         places = f"A, B or skip of [parties]: {suggest(text, known)}" if name == "party" else "a list of [actions]"
         raise ValueError(f"the {name} {text!r} is unknown: correct it, or add it to {places}")
 
@@ -287,25 +300,32 @@ class Importer:
         start = game.deal(random.Random(0))
         if any(game.deal(random.Random(seed)) != start for seed in range(1, 9)):
             raise ValueError("the game draws values at random: set the drawn values in [game]")
-        notes = {"source": SOURCE, "file": name, "match": match, "rows": [*log.rows]}
-        played = Match(game, start=start, players=log.players, id=f"{Path(name).stem}-{match}", notes=notes)
-        for turn in log.turns:
+        id = f"{Path(name).stem}-{match}"
+        notes = {"source": SOURCE, "file": name, "match": match, "rows": [*log.rows], "draw": id}
+        played = Match(game, start=start, players=log.players, id=id, notes=notes | self._treatment(log))
+        for turn, following in zip_longest(log.turns, log.turns[1:]):
             self._row = turn.row
             submit(played, turn.seat, self._words(game, turn), SOURCE)
-        for seat in played.pending() if self.game in _CLOSING else ():
-            submit(played, seat, _CLOSING[self.game], SOURCE)
+            if played.ended and following:
+                raise ValueError(f"ends the match without an offer, but row {following.row} goes on: fill in the offer")
+        if self.game != "split":
+            played.abort(log.end, no_deal=True)
         if played.ended is None:
             raise ValueError("the rules do not end the match after it: add the rows that are missing")
         return played.record(created="")
 
+    def _treatment(self, log: Log) -> dict[str, str]:
+        """Return the note of a match's treatment, as it is first written in the file; none without such a column."""
+        if "treatment" not in self.plan.columns:
+            return {}
+        found = self._only(self.plan.columns["treatment"], log, str)
+        return {"treatment": self._treatments.setdefault(fold(found), found)}
+
     def _game(self, log: Log, most: int) -> AnyGame:
         """Return the game of a match, whose limits fit the longest match."""
-        last = log.turns[-1]
-        # Without a deal or a walk-away, time is up where the log ends, or when its last offer is refused.
-        is_decided = last.action in ("accept", "walk_away")
         usual: dict[str, dict[str, Any]] = {
             "agenda": {
-                "turns": max(2, most if is_decided else len(log.turns) + bool(last.offer)),
+                "turns": most + 1,  # the last message may not offer
                 "max_chars": max(1000, *(len(turn.words) for turn in log.turns)),
                 **({} if "preset" in self.plan.game else {"title": "Imported"}),
             },
@@ -343,15 +363,19 @@ class Importer:
             return {name: self._fill(each, log, scale) for name, each in value.items()}
         if not (isinstance(value, str) and (column := _COLUMN.fullmatch(value))):
             return value
-        numbers: set[str] = set()
-        for self._row, row in log.rows.items():
-            numbers |= {read_number(text, self.plan.decimal) for text in (row[column[1]],) if text}
-        if len(numbers) != 1:
-            raise ValueError(
-                f"its match has {', '.join(sorted(numbers)) or 'no number'} in {column[1]!r}: fill in one number"
-            )
-        number = scale * Fraction(numbers.pop())
+        number = scale * Fraction(self._only(column[1], log, partial(read_number, decimal=self.plan.decimal)))
         return int(number) if number.denominator == 1 else float(number)
+
+    def _only(self, column: str, log: Log, read: Callable[[str], str]) -> str:
+        """Return what the filled cells of a column say of a match: all say the same."""
+        found: dict[str, int] = {}
+        for self._row, row in log.rows.items():
+            if row[column]:
+                found.setdefault(read(row[column]), self._row)
+        self._row = max(found.values(), default=next(iter(log.rows)))
+        if len({fold(text) for text in found}) != 1:
+            raise ValueError(f"its match has {' and '.join(found) or 'nothing'} in {column!r}: fill in one value")
+        return next(iter(found))
 
     def _words(self, game: Any, turn: Turn) -> str:
         """Write a turn as the game reads it."""
@@ -396,11 +420,13 @@ def _joined(one: Turn, two: Turn) -> Turn:
 
 
 class Imported(NamedTuple):
-    """Records by their ids; rows that are part of none, with their match and the reason; columns that no map names."""
+    """Records by their ids; rows that are part of none, with their match and the reason; columns that no map names; and
+    matches that have no record."""
 
     records: dict[str, Record]
     left_out: dict[int, tuple[str, str]]
     unused: list[str]
+    lost: list[str]
 
 
 def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
@@ -420,6 +446,8 @@ def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
     plan = read_map(map_path)
     sheet = read_sheet(path, plan.delimiter)
     named = _named_columns(plan)
+    if "party" not in plan.columns:
+        raise ValueError(f"{map_path}: columns has no party: name the column that says which side acts in a row")
     for place, column in named:
         if (count := [*sheet.columns].count(column)) != 1:
             why = f"twice in {path}" if count else f"not in {path}: {suggest(column, filter(None, sheet.columns))}"
@@ -446,6 +474,7 @@ def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
         {record.id: record for record in made if record},
         dict(sorted(importer.left_out.items())),
         [column for column in sheet.columns if column not in used],
+        importer.lost,
     )
 
 

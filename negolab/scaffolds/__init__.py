@@ -6,20 +6,27 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from fractions import Fraction
 from functools import partial
 from importlib.resources import files
 from keyword import iskeyword
+from math import ceil
 from pathlib import Path
 from string import Template
+from typing import TYPE_CHECKING
 
 from negolab import catalog, user_code
 from negolab._internal.validation import check_name
-from negolab.formats.spreadsheet import read_sheet
+from negolab.formats.spreadsheet import read_number, read_sheet
 from negolab.game import SEATS, other
 from negolab.games.agenda.scenario import fold
 from negolab.players.lookup import compatible_players
 from negolab.studies.endings import ENDINGS
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _HERE = files(__name__)
 _COMMENTS = 53
@@ -130,19 +137,24 @@ def _code() -> str:
 
 
 _COLUMNS = {
-    "match": r"(match|game|dialogue|dialog|episode|session|pair|conversation)?_?(id|number|no)?",
+    "match": r"(match|game|neg|negotiation|dialogue|dialog|episode|session|pair|dyad|conversation)?_?(id|number|no)?",
     "round": r"(round|turn|iteration|step|period)s?(_?(id|number|no))?",
-    "party": r"(my_)?role|party|player(_name)?|agent(_name)?|speaker|side|subject|sender",
-    "action": r"act|action|decision|(player_)?answer|response",
+    "party": r"(my_)?role|party|player(_name)?|agent(_name)?|speaker|side|subject|sender|who",
+    "action": r"act|action|decision|(player_)?answer|response|accept(ed)?",
     "message": r"message|text|utterance|chat|words",
+    "player": r"name|person|participant(_(id|name))?|model",
+    "treatment": r"treatment|condition",
     "price": r".*(price|offer|bid).*",
     "cost": r".*(cost|reservation_a).*",
     "value": r".*(valu|willing|budget).*",
 }
-"""Names, in lower case, of the columns of each meaning."""
+"""Names of the columns of each meaning, in lower case and with _ for all but letters and digits."""
+_AMOUNTS = ("price", "cost", "value")
+_WORDED, _MAX_WORDS = ("party", "action", "treatment"), 6
+"""Columns whose words a draft lists, and how many of them."""
 _PARAMETERS = {
     "bargaining": """\
-price_hi = 10000                    # the highest price that could be offered, in cents
+price_hi = $highest # the highest price that could be offered, in cents
 seller_costs = [$cost]
 buyer_values = [$value]""",
     "agenda": """\
@@ -155,19 +167,20 @@ def _import_map(name: str, folder: Path, game: str) -> Files:
     """Draft the map of a spreadsheet from its header and its parties."""
     sheet, path = read_sheet(Path(name)), Path(name)
     header = [column for column in sheet.columns if column]
+    plain = {column: re.sub(r"[\W_]+", "_", column.lower()).strip("_") for column in header}
     found = {
         meaning: column
         for meaning, names in _COLUMNS.items()
-        if (column := next((column for column in header if re.fullmatch(names, column.lower())), None))
+        if (column := next((column for column in header if re.fullmatch(names, plain[column])), None))
     }
-    columns = {meaning: column for meaning, column in found.items() if meaning not in ("price", "cost", "value")}
-    words = {fold(word): word for word in sheet[found["party"]] if word} if "party" in found else {}
-    parties = sorted(words.values(), key=lambda word: "buy" in word.lower())[:2] if words else []
+    words = {meaning: _words(sheet.iloc[:, [*sheet.columns].index(column)]) for meaning, column in found.items()}
+    parties = sorted(words.get("party", ()), key=lambda word: "buy" in word.lower())
     others = [column for column in header if column not in found.values()]
     kind = "bargaining" if "price" in found else "agenda"
     issues = "\n".join(f"# {json.dumps(column)} = {json.dumps(column)}" for column in others)
     parameters = Template(_PARAMETERS[kind]).substitute(
-        {name: json.dumps(f"{{{found[name]}}}") if name in found else "0" for name in ("cost", "value")}
+        {name: json.dumps(f"{{{found[name]}}}") if name in found else "0" for name in ("cost", "value")},
+        highest=f"{_highest_cents(text for name in _AMOUNTS for text in words.get(name, ())):<24}",
     )
     text = Template(_read("import_map.toml")).substitute(
         {seat: json.dumps([party]) for seat, party in zip(SEATS, [*parties, "?", "?"], strict=False)},
@@ -176,11 +189,38 @@ def _import_map(name: str, folder: Path, game: str) -> Files:
         stem=path.stem,
         game=kind,
         others=", ".join(others) or "none",
-        columns="\n".join(f"{meaning} = {json.dumps(column)}" for meaning, column in columns.items()),
+        columns="\n".join(
+            f"{meaning} = {json.dumps(found[meaning])}{_listed(words[meaning]) if meaning in _WORDED else ''}"
+            if meaning in found
+            else f'# {meaning} = "?"'
+            for meaning in _COLUMNS
+            if meaning not in _AMOUNTS
+        ),
         offer=f"price = {json.dumps(found['price'])}" if kind == "bargaining" else issues,
         parameters=parameters,
     )
     return {folder / path.with_suffix(".toml").name: text}
+
+
+def _highest_cents(amounts: Iterable[str]) -> int:
+    """Return the largest of the amounts that can be read, in cents."""
+    cents = [10000]
+    for text in amounts:
+        with suppress(ValueError):
+            cents.append(ceil(100 * Fraction(read_number(text))))
+    return max(cents)
+
+
+def _words(cells: pd.Series[str]) -> list[str]:
+    """Return the words of a column, as each is first written."""
+    filled = cells[cells != ""]
+    return filled[~filled.map(fold).duplicated()].tolist()
+
+
+def _listed(words: list[str]) -> str:
+    """Write the first words of a column as a comment."""
+    more = ", ..." * (len(words) > _MAX_WORDS)
+    return f"   # {json.dumps(words[:_MAX_WORDS], ensure_ascii=False)[1:-1]}{more}"
 
 
 def _read(file: str) -> str:

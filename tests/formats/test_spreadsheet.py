@@ -8,9 +8,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from negolab_widgets.report import Report
 
 import negolab as nl
-from negolab.formats.spreadsheet import import_sheet, read_number
+from negolab.analysis import tables
+from negolab.events import Replied
+from negolab.formats.spreadsheet import import_sheet, read_map, read_number
 from negolab.record import final_state
 from negolab.verification import replay_differences
 from tests.conftest import ROOT
@@ -72,7 +75,7 @@ def test_a_division_keeps_who_said_what_and_none_is_no_word() -> None:
         ("B", "reject", (5000,), True),
         ("A", "accept", None, False),
     ]
-    assert made.records["divisions-b-002"].end == "OUT_OF_TIME"
+    assert made.records["divisions-b-002"].end == "NO_DEAL"
     assert "shares of money" in made.left_out[12][1]
 
 
@@ -100,6 +103,45 @@ def test_a_match_written_as_a_price_log_comes_back_with_its_outcome(
     made = import_sheet(*write(tmp_path_factory.mktemp("log"), "\n".join(rows)), "bargaining")
     again = made.records["log-1"]
     assert match.ended is not None and (again.end, again.payoffs) == (match.ended.end, match.ended.payoffs)
+
+
+def test_treatments_come_along_and_each_match_is_an_observation(tmp_path: Path) -> None:
+    plan = MAP.replace("[columns]", '[columns]\ntreatment = "arm"')
+    matches = (("1", "Seller", "High"), ("2", " SELLER", " high"), ("3", "seller", "low"))
+    rows = "".join(f"{n},{who},,50,\n{n},buyer,accept,,{arm}\n" for n, who, arm in matches)
+    made = import_sheet(
+        *write(tmp_path, f"match,party,action,price,arm\n{rows}4,seller,,50,\n4,buyer,accept,,\n", plan), "bargaining"
+    )
+    records = list(made.records.values())
+    for frame in (tables.matches(records), tables.seats(records)):
+        assert list(dict.fromkeys(frame["treatment"])) == ["High", "low"] and frame["draw"].nunique() == 3
+    assert {record.header.players["A"] for record in records} == {"seller"}
+    assert made.lost == ["4"] and "row 8: its match has nothing in 'arm'" in made.left_out[9][1]
+    with pytest.raises(ValueError, match="columns has no party"):
+        import_sheet(*write(tmp_path, "match,action,price\n", MAP.replace('party = "party"', "")), "bargaining")
+
+
+@pytest.mark.parametrize("end", ["", "1,buyer,no deal,\n"])
+def test_no_deal_without_a_move_is_an_end_without_a_move(tmp_path: Path, end: str) -> None:
+    plan = 'unfinished = "no deal"\n' + MAP
+    (record,) = import_sheet(
+        *write(tmp_path, f"match,party,action,price\n1,seller,,70\n{end}", plan), "bargaining"
+    ).records.values()
+    assert [event.reply.text for event in record.events if isinstance(event, Replied)] == ["70"]
+    assert (record.end, record.payoffs) == ("NO_DEAL", {"A": 0, "B": 0})
+    assert replay_differences(record) == []
+
+
+def test_a_reason_names_the_row_where_the_fault_is(tmp_path: Path) -> None:
+    plan = MAP.replace("[6000]", '["{value}"]').replace('["buyer"]', '["buyer"]\nskip = [""]')
+    rows = "match,party,action,price,value\n1,seller,,70,200\n1,buyer,,60,\n1,seller,accept,,\n"
+    rows += "2,seller,,70,60\n2,buyer,reject,,\n2,seller,,65,\n2,buyer,accept,,\nTotal,,,135,\n"
+    made = import_sheet(*write(tmp_path, rows, plan), "bargaining")
+    assert made.left_out[4][1].startswith("row 2: value must be")
+    assert made.left_out[7][1] == "row 6: ends the match without an offer, but row 7 goes on: fill in the offer"
+    assert made.left_out[9] == ("Total", "belongs to a party that the map skips") and made.lost == ["1", "2"]
+    blank = import_sheet(*write(tmp_path, "match,party,action,price\n1,,,70\n"), "bargaining")
+    assert 'skip = [""]' in blank.left_out[2][1]
 
 
 @pytest.mark.parametrize(
@@ -147,5 +189,29 @@ def test_the_commands_draft_a_map_and_import_by_it(tmp_path: Path) -> None:
     args = ("import", "csv", "mine.csv", "--game", "bargaining", "--map", "mine.toml", "--out", "run")
     ran = negolab(*args, cwd=tmp_path)
     assert ran.returncode == 0 and "1 record (1 AGREED)" in ran.stdout, ran.stderr
+    assert "left out: 0 of 1 match, 0 rows" in ran.stdout
     succeeding("check", "run", cwd=tmp_path)
     assert "already has records" in negolab(*args, cwd=tmp_path).stderr
+
+
+def test_a_draft_finds_columns_by_their_heads_and_lists_their_words(tmp_path: Path) -> None:
+    rows = 'Neg #,Condition,Who,Name,Offer (USD),Accepted?\n1,x,Seller,Bo,"1,500.50",no\n'
+    rows += "1,x,Buyer ,Cy,n/a,yes\n1,x,seller,Bo,1,\n"
+    (tmp_path / "mine.csv").write_text(rows)
+    succeeding("new", "import-map", "mine.csv", cwd=tmp_path)
+    drafted = read_map(tmp_path / "mine.toml")
+    assert drafted.columns == {
+        "match": "Neg #", "party": "Who", "action": "Accepted?", "player": "Name", "treatment": "Condition"
+    }  # fmt: skip
+    assert drafted.parties == {"A": ("Seller",), "B": ("Buyer",)} and drafted.game["price_hi"] == 150050
+    assert 'action = "Accepted?"   # "no", "yes"\n' in (tmp_path / "mine.toml").read_text()
+
+
+def test_a_report_compares_treatments_and_counts_what_was_left_out(tmp_path: Path) -> None:
+    plan = MAP.replace("[columns]", '[columns]\ntreatment = "arm"')
+    rows = "".join(f"{n},seller,,{50 + n},{'ab'[n % 2]}\n{n},buyer,accept,,\n" for n in range(8))
+    write(tmp_path, f"match,party,action,price,arm\n{rows}9,seller,,50,a\n", plan)
+    succeeding(*["import", "csv", "log.csv", "--game", "bargaining", "--map", "log.toml", "--out", "run"], cwd=tmp_path)
+    text = str(Report(tmp_path / "run").body()[0])
+    assert "with treatment b than with a" in text and "8 matches." in text
+    assert "ends no match, and no row follows" in text.partition("What went wrong")[2]

@@ -27,6 +27,7 @@ from negolab.analysis.measures import MEANINGS
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
+from negolab.formats.spreadsheet import LEFT_OUT
 from negolab.formatting import counted, format_significant, label
 from negolab.record import Record
 from negolab.sweeps import folder as sweeps
@@ -102,8 +103,8 @@ def read_run(path: Path) -> RunMatches:
 class Report:
     """The content of a report on a run.
 
-    Where players sat at both seats, they are the conditions and rows are seats; else the parameters of a sweep are, or
-    what records tell apart, and rows are matches.
+    The parameters of a sweep are the conditions, else treatments, else players (rows are seats where they sat at both),
+    and what else tells records apart.
 
     Args:
         path: The run's folder.
@@ -121,7 +122,10 @@ class Report:
         own = self.run.played.parameters.values()
         found = factors(self.run.played, self.run.orders) if self.games else []
         meet = bool(self.games) and not own and bool(set(self.frame["player_a"]) & set(self.frame["player_b"]))
-        wanted = own or ("game", "preset", *(SEAT_COLUMNS[1:2] if meet else ("player_a", "player_b")))
+        # An experiment compares its treatments, not the people in them.
+        is_treated = any(one.column == "treatment" for one in found)
+        players = () if is_treated else SEAT_COLUMNS[1:2] if meet else ("player_a", "player_b")
+        wanted = own or ("game", "preset", "treatment", *players)
         told_apart = {tuple(one.codes(self.frame)): one for one in reversed(found) if one.column in self.frame}
         twins = {one.column for one in found if one.column in self.frame} - {one.column for one in told_apart.values()}
         self.factors = [one for one in found if one.column in wanted and one.column not in twins]
@@ -227,7 +231,8 @@ class Report:
         if not len(frame):
             return f"No match is finished yet ({self.run.states})."
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
-        said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} random draws"]
+        drawn = f" on {frame['draw'].nunique():,} random draws" if frame["chance"].any() else ""
+        said = [f"{len(frame):,} matches{drawn}"]
         missing = manifest.planned_matches(self.path) - len(frame)
         said += [f"{missing:,} planned matches are missing"] * (missing > 0)
         twice = int(frame.duplicated(["cell", "match"]).sum())
@@ -240,9 +245,9 @@ class Report:
     def _constants(self) -> str:
         varied = {one.column for one in self.factors}
         names = {column: name for name, column in self.run.played.parameters.items()}
-        names |= {name: label(name) for name in ("preset", "player_a", "player_b")}
+        names |= {name: label(name) for name in ("preset", "treatment", "player_a", "player_b")}
         there = [name for name in names if name in self.frame and name not in varied]
-        same = [name for name in there if self.frame[name].nunique(dropna=False) == 1]
+        same = [name for name in there if self.frame[name].notna().all() and self.frame[name].nunique() == 1]
         said = dict.fromkeys(f"{names[name]} {format_value(self.frame[name].iloc[0])}" for name in same)
         return f"The same in all matches: {', '.join(said)}." if said else ""
 
@@ -324,6 +329,7 @@ class Report:
             "Finished cells that could not be read": unread,
             "Matches without a regular result": without_result(frame) if len(frame) else frame,
             "Moves that a rule made in place of a player": fallbacks_by_player(frame) if len(frame) else frame,
+            "Rows of the spreadsheet that were left out": _left_out(self.path / LEFT_OUT),
         }
         there = {title: rows for title, rows in found.items() if len(rows)}
         if there:
@@ -346,6 +352,14 @@ class Report:
         yield (
             element("p", f"The plan of this run: {again}. The full text is in manifest.json.") if again else Markup("")
         )
+
+
+def _left_out(file: Path) -> pd.DataFrame:
+    """Count the rows that an import left out, by match and reason; none where nothing was imported."""
+    if not file.is_file():
+        return pd.DataFrame()
+    rows = pd.read_csv(file, dtype=str, keep_default_na=False)
+    return rows.groupby(["match", "reason"], sort=False).size().rename("rows").reset_index().head(MAX_LISTED)
 
 
 def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:

@@ -17,7 +17,7 @@ from negolab.formatting import display_unit, format_money, format_significant, l
 from negolab.game import SEATS, Game
 from negolab_widgets.results.data import REPEAT, SweepFrame
 
-RECORD_COLUMNS = ("game", "preset", "player_a", "player_b", "end", REPEAT)
+RECORD_COLUMNS = ("game", "preset", "treatment", "player_a", "player_b", "end", REPEAT)
 """Columns besides the parameters."""
 MAX_VALUES = 100
 """A column of more values tells no groups apart."""
