@@ -113,13 +113,14 @@ def is_in_place(path: Path, opened: os.stat_result) -> bool:
         return False
 
 
-def check_in_place(path: Path, opened: os.stat_result, written: int = 0) -> None:
-    """Raise `OSError` unless a path still leads to the file or folder that was opened there, with all that was
-    `written` to it, in bytes."""
+def check_in_place(path: Path, opened: os.stat_result, written: int | None = None) -> None:
+    """Raise `OSError` unless a path still leads to the file or folder that was opened there, with as many bytes as were
+    `written` to it (None: any number)."""
     if not is_in_place(path, opened):
         raise FileNotFoundError(errno.ENOENT, "was removed, moved or replaced while it was written to", str(path))
-    if opened.st_size < written:
-        raise OSError(errno.EIO, "was cut by another program while it was written to", str(path))
+    if written is not None and opened.st_size != written:
+        how = "cut" if opened.st_size < written else "changed"
+        raise OSError(errno.EIO, f"was {how} by another program while it was written to", str(path))
 
 
 @contextmanager

@@ -27,6 +27,7 @@ import sqlalchemy as sa
 from typing_extensions import override
 
 from negolab._internal import sqlite
+from negolab._internal.files import is_in_place
 from negolab.ledger import PICO, TOKENS, Cost
 from negolab.llm.endpoint.call import Answer, Call
 from negolab.llm.endpoint.errors import RunFailed
@@ -146,6 +147,7 @@ class Cache(AbstractContextManager["Cache"]):
         self.file = path
         self.run = run or new_id()
         self._engine = _open_database(self.file)
+        self._opened = self.file.stat()
         try:
             self._connections = [self._engine.raw_connection() for _ in range(2)]
             self._reader, self._writer = (connection.cursor() for connection in self._connections)
@@ -198,6 +200,8 @@ class Cache(AbstractContextManager["Cache"]):
                     self._writer.execute(_INSERT, {**row, "only_for": self.run})
         except sqlite3.Error as error:
             raise RunFailed(f"{self.file}: an answer could not be kept: {error}") from None
+        if not is_in_place(self.file, self._opened) or not self.file.stat().st_size:
+            raise RunFailed(f"{self.file}: was removed, replaced or emptied while answers were kept there")
 
     def paid(self, run: str | None = None) -> Cost:
         """Sum up the answers that a run (None: this one) has paid for, whose folder has no ledger yet."""

@@ -364,9 +364,9 @@ def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
 def _check_noted(log: Path, written: Collection[str]) -> None:
     """Raise `ValueError` if a file of payments was written which this database does not know, as when it was restored
     from a copy: whom it pays would be paid again."""
-    for line in read_text(log).splitlines() if log.exists() else ():
+    for line in read_text(log).split("\n") if log.exists() else ():
         sha256, _, path = line.partition(" ")
-        if sha256 not in written:
+        if re.fullmatch("[0-9a-f]{64}", sha256) and sha256 not in written:
             raise ValueError(
                 f"{log}: this database did not write {path}: it is an older copy or another one, and would pay the "
                 f"same people again; restore the newest database, or move {log.name} elsewhere if that file paid others"
@@ -453,7 +453,8 @@ def _store(path: Path, content: bytes, logs: Sequence[Path], again: bool) -> Non
         with private_files():
             is_left = again and path.is_file() and content.startswith(path.read_bytes())
             for log in logs:
-                append(log, f"{hashlib.sha256(content).hexdigest()} {path}\n".encode())
+                # A line that a power failure has torn stays alone.
+                append(log, f"\n{hashlib.sha256(content).hexdigest()} {path}\n".encode())
             atomic_write(path, content, new=not is_left)
     except OSError as error:
         raise ValueError(

@@ -201,6 +201,7 @@ def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.M
     [
         (lambda file: file.rename(file.with_name("moved.jsonl")), "was removed, moved or replaced"),
         (lambda file: os.truncate(file, 0), "was cut by another program"),
+        (lambda file: file.write_bytes(RECORDS[1].to_line() * 9), "was changed by another program"),
     ],
 )
 def test_records_that_are_lost_after_the_last_game_are_noticed_and_the_folder_is_free(

@@ -211,6 +211,16 @@ def test_a_file_that_cannot_be_used_is_said_in_one_line(
     assert "NEGOLAB_CACHE" in str(caught.value)
 
 
+@pytest.mark.parametrize("lose", [Path.unlink, lambda file: os.truncate(file, 0)])
+def test_a_file_that_is_lost_while_answers_are_kept_stops_the_run(tmp_path: Path, lose: Callable[[Path], None]) -> None:
+    file = tmp_path / "answers.db"
+    with Cache(file) as cache:
+        keep(cache, (call(), answer()))
+        lose(file)
+        with pytest.raises(RunFailed, match=r"answers\.db: was removed, replaced or emptied while answers were kept"):
+            keep(cache, (call(1), answer()))
+
+
 def test_a_full_disk_stops_the_run(tmp_path: Path) -> None:
     with Cache(tmp_path / "answers.db") as cache:
         cache._writer.execute("PRAGMA max_page_count=1")

@@ -242,6 +242,19 @@ def test_a_restored_database_is_known_when_the_study_file_or_the_database_was_mo
         panel.settle(("one", "APPROVED"))
 
 
+def test_a_line_separator_in_a_path_and_a_torn_line_leave_the_log_readable(panel: Panel) -> None:
+    panel.add("one")
+    panel.add("two")
+    folder = panel.folder / "st\u2028udy"
+    folder.mkdir()
+    panel.settle(("one", "APPROVED"), out=folder / "monday.csv")
+    log = panel.folder / "haggling-bonuses.log"
+    with log.open("a", encoding="utf-8") as torn:
+        torn.write("0123abc")
+    assert panel.settle(("two", "APPROVED")).path is not None
+    assert sum(len(line) > 64 for line in log.read_text("utf-8").split("\n")) == 2
+
+
 @pytest.mark.parametrize("place", [None, "monday.csv"])
 def test_a_database_restored_from_a_copy_pays_nobody_whom_another_paid(
     panel: Panel, tmp_path: Path, place: str | None
