@@ -22,11 +22,14 @@ import io
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from itertools import count
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from itertools import count, repeat
 from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
+from tqdm import tqdm
 
 from negolab._internal.files import append, atomic_write, private_files, read_text
 from negolab.formatting import FORMULA_STARTS
@@ -44,6 +47,8 @@ RETURNED = ("RETURNED", "TIMED-OUT")
 """Prolific's words for a submission that gives its place back."""
 MAX_PEOPLE = 20_000
 """People in an export: hashing an id takes some 15 ms."""
+_MANY = 500
+"""People for whom progress is shown."""
 
 
 class PanelFormat(msgspec.Struct, frozen=True):
@@ -92,8 +97,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
     text = read_text(file)
     head = text.split("\n", 1)[0]
     delimiter = max(",;\t", key=head.count)
-    found: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    ids: dict[str, str] = {}
+    rows: dict[str, list[tuple[int, str]]] = defaultdict(list)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         _check_columns(file, reader.fieldnames or (), form)
@@ -116,14 +120,21 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                 raise ValueError(f"{file}: line {reader.line_num}: {id!r} has an invisible character: remove it")
             if len(id) > MAX_ID:
                 raise ValueError(f"{file}: line {reader.line_num}: an ID has more than {MAX_ID} characters")
-            if len(ids) == MAX_PEOPLE:
+            rows[id].append((reader.line_num, status))
+            if len(rows) > MAX_PEOPLE:
                 raise ValueError(f"{file}: has more than {MAX_PEOPLE:,} people: export those of this study only")
-            hashed = hash_panel_id(id, salt)
-            ids.setdefault(hashed, id)
-            found[hashed].append((reader.line_num, status))
     except csv.Error as error:
         raise ValueError(f"{file}: not a CSV file: {error}") from None
-    entries = [PanelEntry(hashed, ids[hashed], *zip(*rows, strict=True)) for hashed, rows in found.items()]
+    # Hashing takes its time by design: a hundredth of a second for each id.
+    bar = partial(tqdm, desc="reading IDs", total=len(rows), leave=False, disable=None if len(rows) > _MANY else True)
+    spelt: dict[str, list[str]] = defaultdict(list)
+    with ThreadPoolExecutor() as threads:
+        for id, hashed in zip(rows, bar(threads.map(hash_panel_id, rows, repeat(salt))), strict=True):
+            spelt[hashed].append(id)
+    entries = [
+        PanelEntry(hashed, ids[0], *zip(*(row for id in ids for row in rows[id]), strict=True))
+        for hashed, ids in spelt.items()
+    ]
     _check_statuses(file, entries, form)
     return entries
 

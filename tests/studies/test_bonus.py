@@ -307,10 +307,18 @@ def test_a_database_from_elsewhere_names_no_place_for_a_file(panel: Panel, monke
     assert panel.settle(("one", "APPROVED")).earlier == 1
 
 
-def test_more_people_than_a_study_has_are_refused(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_more_people_than_a_study_has_are_refused_and_each_id_is_hashed_once(
+    panel: Panel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hashed: list[str] = []
+    hash_id = bonus.hash_panel_id
+    monkeypatch.setattr(bonus, "hash_panel_id", lambda id, salt: hashed.append(id) or hash_id(id, salt))
+    panel.settle(*(("one", "APPROVED") for _ in range(50)))
+    assert hashed == ["one"]
     monkeypatch.setattr(bonus, "MAX_PEOPLE", 2)
     with pytest.raises(ValueError, match=r"export.csv: has more than 2 people: export those of this study only"):
         panel.settle(*((f"id{i}", "APPROVED") for i in range(3)))
+    assert hashed == ["one"], "nothing is hashed in vain"
 
 
 def test_a_run_that_lost_the_lock_while_it_stood_still_pays_nobody_again(
