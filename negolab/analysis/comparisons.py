@@ -107,8 +107,11 @@ def blocked_rows(
         else:
             found = found[found["opponent"].isin(list(opponents))]
     found = pd.concat([drop_copies(found[found[side] == name], by) for name in (one, two)])
-    if not all(len(found[found[side] == name]) for name in (one, two)):
-        raise NotSharedError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
+    for name in (one, two):
+        if not len(found[found[side] == name]):
+            others = "anybody but itself" if opponents is None else "these opponents"
+            lacks = f"value in {column}" if known[known[side] == name].empty else f"match against {others}"
+            raise NotSharedError(f"{one} and {two} cannot be compared: {name} has no {lacks}")
     if "seat" in found:
         found = found[found["seat"].isin(_shared(found, side, one, two, ["seat"]))]
         if found.empty:
