@@ -107,7 +107,7 @@ def test_values_of_a_parameter_are_compared_though_they_name_players_or_change_w
     run = str(finished_sweep(tmp_path, text).path)
     for words, said in {
         ("beta", "--values", "0.2,5", "--seat", "seller"): "payoff, 0.2 less 5.0: 3 draws in the pilot;",
-        ("label", "--outcome", "moves"): "moves, long less short: 3 draws in the pilot;",
+        ("label", "--seat", "B"): "payoff, long less short: 3 draws in the pilot;",
         ("rounds", "--seat", "seller"): "payoff, 4 less 8: 3 draws in the pilot;",
     }.items():
         assert said in succeeding("plan", run, "--effect", "5", "--between", *words).stdout

@@ -168,7 +168,9 @@ class Report:
         clear = [self.sentence(effect) for effect in best.values() if effect.is_clear][:MAX_NAMED]
         count, hidden = len(self.effects), len(self.effects) > max(len(clear), 1)
         shown = f" The largest are named here, at most {MAX_NAMED} and one per outcome; all are listed below." * hidden
-        compared = f"Compared: {counted(count, 'difference')}, with simultaneous 95% intervals.{shown}"
+        intervals = any(effect.difference.low == effect.difference.low for effect in self.effects)
+        how = ", with simultaneous 95% intervals" * intervals
+        compared = f"Compared: {counted(count, 'difference')}{how}.{shown}"
         if clear or not best:
             return [*clear, compared]
         none = "None of the differences is larger than chance explains. The largest of them:"
@@ -186,10 +188,18 @@ class Report:
         unit = "percentage points" if outcome.unit.startswith("%") else outcome.unit.replace("dollars", "")
         unit = f"{unit} " if unit else ""
         interval = f" [{', '.join(ends)}]" if all(ends) else ""
+        way, than = f"{change} {unit}{'higher' if sign > 0 else 'lower'}{interval}", "than"
+        if found.value == 0 and not interval:
+            way, than = "the same", "as"
         words = outcome.words[0].upper() + outcome.words[1:]
-        way = "higher" if sign > 0 else "lower"
-        at = f"{title} {effect.second} than with {effect.first}"
-        return f"{words} was {change} {unit}{way}{interval} with {at} ({sample_text(found)})."
+        among = " among deals" * self._needs_deal(outcome)
+        at = f"{title} {effect.second} {than} with {effect.first}"
+        return f"{words}{among} was {way} with {at} ({sample_text(found)})."
+
+    def _needs_deal(self, outcome: Quantity) -> bool:
+        """Return True if only the matches that ended in an agreement have an outcome."""
+        agreed = self.rows["agreed"].eq(True)
+        return bool(agreed[self.rows[outcome.column].notna()].all() and not agreed.all())
 
     # What a reader sees, from top to bottom.
 
@@ -227,7 +237,8 @@ class Report:
         if not len(frame):
             return f"No match is finished yet ({self.run.states})."
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
-        said = [f"{len(frame):,} matches on {frame['draw'].nunique():,} random draws"]
+        draws = f"on {frame['draw'].nunique():,} random draws"
+        said = [f"{counted(len(frame), 'match')} {draws if frame['chance'].any() else 'of games without random draws'}"]
         missing = manifest.planned_matches(self.path) - len(frame)
         said += [f"{missing:,} planned matches are missing"] * (missing > 0)
         twice = int(frame.duplicated(["cell", "match"]).sum())
