@@ -19,6 +19,7 @@ import pandas as pd
 
 from negolab._internal import manifest
 from negolab._internal.version import __version__
+from negolab.analysis import tables
 from negolab.analysis.columns import to_frame, unify
 from negolab.analysis.comparisons import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
@@ -27,6 +28,7 @@ from negolab.analysis.measures import MEANINGS
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
+from negolab.events import Rejected
 from negolab.formatting import counted, format_significant, label
 from negolab.record import Record
 from negolab.sweeps import folder as sweeps
@@ -342,6 +344,20 @@ class Report:
         for title, rows in there.items():
             yield element("h3", title)
             yield table(list(map(str, rows.columns)), [list(map(format_value, row)) for row in rows.values], title)
+        if len(frame):
+            yield from (element("p", words, cls="soft") for words in self._code_meanings())
+
+    def _code_meanings(self) -> Iterator[str]:
+        """Yield the first reason that was given for each code of a rejection before a move by a rule."""
+        texts = [text for name in ("fallback_codes_a", "fallback_codes_b") for text in self.frame[name].dropna()]
+        left = {code for text in texts for code in text.split()}
+        for _, record in tables.records(self.path) if left else ():
+            for event in record.events:
+                if isinstance(event, Rejected) and (code := event.invalid.codes[0]) in left:
+                    left.remove(code)
+                    yield f"{code}, such as: {event.invalid.reason}"
+            if not left:
+                return
 
     def _methods(self) -> Iterator[Markup]:
         for block in _METHODS.read_text("utf-8").format(version=__version__).strip().split("\n\n"):
