@@ -171,11 +171,30 @@ def run(
         over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
         print(f"stopped after {over:,} of {cells:,} cells: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
+    if copies := _copies(folder):
+        print(copies, file=sys.stderr)
     print(escape_line(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}"))
     broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
         counts = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
         raise RuntimeError(f"{counts}: see {folder / 'attempts'}; rerun these cells with --retry {','.join(broken)}")
+
+
+def _copies(folder: Path) -> str:
+    """Say how many matches of a sweep are copies; "" for none, and if they cannot be read."""
+    from negolab.analysis.match_frames import read_sweep
+    from negolab.analysis.observations import drop_copies
+
+    try:
+        frame = read_sweep(folder).to_pandas()
+    except (OSError, ValueError):  # the report names the cell
+        return ""
+    distinct = len(drop_copies(frame))
+    advice = "choose a preset that draws, or fewer games"
+    return (
+        f"nothing is random in some cells: only {distinct:,} of the {len(frame):,} matches are distinct; {advice}"
+        * (distinct < len(frame))
+    )
 
 
 def _advance(bar: tqdm[Never], now: SweepProgress) -> None:

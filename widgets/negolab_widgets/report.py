@@ -286,8 +286,10 @@ class Report:
 
     def _folded(self) -> Iterator[Markup]:
         """Yield the definitions of the outcomes, and all differences."""
-        bases = {one.title: one.column.removesuffix("_a").removesuffix("_b") for one in self.outcomes}
-        defined = {title: MEANINGS[base] for title, base in bases.items() if base in MEANINGS}
+        titles: dict[str, list[str]] = {}
+        for one in self.outcomes:
+            titles.setdefault(one.column.removesuffix("_a").removesuffix("_b"), []).append(one.title)
+        defined = {", ".join(of): MEANINGS[base] for base, of in titles.items() if base in MEANINGS}
         texts = [element("p", element("b", title), f": {meaning}.") for title, meaning in defined.items()]
         if texts:
             yield details("Definitions of the outcomes", join(texts))
