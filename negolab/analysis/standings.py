@@ -88,18 +88,12 @@ class Table(NamedTuple):
 
     def leader(self) -> str:
         """Say who is ahead, by how much, and how sure that is."""
-        found = self.ranking
-        if found is None:
+        if self.ranking is None:
             return f"There is no ranking of {self.game}: {self.why}."
-        name = self.order[0]
-        above, half = found.strength[name], found.half[name]
-        low, high = found.ranks[name] if found.ranks else (0, 0)
-        rank = "" if not high else f", alone at rank {low}" if low == high else f", at rank {low} to {high}"
-        ends = ", ".join(format_outcome(above + end, self.unit) for end in (-half, half))
-        interval = f"[{ends}] " if half == half and not self.exact else ""
-        unit = f" {self.unit}" if self.unit not in ("", "dollars") else ""
-        mean = f"{format_outcome(above, self.unit)} above the average{unit} {interval}"
-        return f"{name} is ahead in {self.game}{rank}: {mean}(n = {self.matches:,}; {self.counts()})."
+        rank, name, mean, above, *_ = self.rows()[0]
+        place = f", at rank {rank}" if rank else ""
+        numbers = f"{self.heads[2]} {mean}, {above} above the average"
+        return f"{name} is ahead in {self.game}{place}: {numbers} (n = {self.matches:,}; {self.counts()})."
 
     def counts(self) -> str:
         """Say on how many draws the ranking rests, and what was left out."""

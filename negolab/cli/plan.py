@@ -86,7 +86,7 @@ def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.D
     if is_sweep(run):
         params = {cell: ended.params for cell, ended in cells.newest_statuses(run).items()}
         frame, names = cells.join_parameters(frame, params)
-        axes = [[names[name] for name in axis[0]] for axis in read_folder_plan(run).axes()]
+        axes = [[names.get(name, name) for name in axis[0]] for axis in read_folder_plan(run).axes()]
     if seat is not None:
         seats = sorted({*frame["seat"], *frame["role"]})
         frame = frame[(frame["seat"] == seat.upper()) | (frame["role"] == seat.lower())]

@@ -242,9 +242,7 @@ def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, re
     page = report.read_text()
     assert "<h2>Ranking</h2>" in page and "share of what was attainable" in page
     assert "Payoff was" not in page, "cents and points have no common mean"
-    first = re.search(
-        r"<p>(\S+) is ahead in all games.*? above the average share of what was attainable \[.*?</p>", page
-    )
+    first = re.search(r"<p>(\S+) is ahead in all games, at rank 1: .* above the average \(.*</p>", page)
     assert first and first[1] == Standings(whole).tables[-1].order[0] and "(n = 288; 12 draws" in first[0]
     assert "Players: linear = linear, boulware = boulware," in page
     assert page.index("<h3>all games</h3>") < page.index("<h3>price</h3>")

@@ -351,15 +351,13 @@ class Report:
 
     def _code_meanings(self) -> Iterator[str]:
         """Yield the first reason that was given for each code of a rejection before a move by a rule."""
-        texts = [text for name in ("fallback_codes_a", "fallback_codes_b") for text in self.frame[name].dropna()]
-        left = {code for text in texts for code in text.split()}
-        for _, record in tables.records(self.path) if left else ():
-            for event in record.events:
-                if isinstance(event, Rejected) and (code := event.invalid.codes[0]) in left:
-                    left.remove(code)
-                    yield f"{code}, such as: {event.invalid.reason}"
-            if not left:
-                return
+        names = ("fallback_codes_a", "fallback_codes_b")
+        left = {code for name in names for text in self.frame[name].dropna() for code in text.split()}
+        events = (event for _, record in tables.records(self.path) for event in record.events) if left else iter(())
+        while left and (event := next(events, None)):
+            if isinstance(event, Rejected) and (code := event.invalid.codes[0]) in left:
+                left.remove(code)
+                yield f"{code}, such as: {event.invalid.reason}"
 
     def _methods(self) -> Iterator[Markup]:
         for block in _METHODS.read_text("utf-8").format(version=__version__).strip().split("\n\n"):
