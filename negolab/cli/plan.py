@@ -10,6 +10,7 @@ import typer
 from negolab._internal.validation import suggest
 from negolab.cli.options import Group, Modules, Trust, import_games
 from negolab.cli.play import escape_line
+from negolab.formatting import parse_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -111,10 +112,8 @@ def _sides(column: pd.Series[str], values: str | None) -> tuple[str, str]:
 
 
 def _number(text: str) -> float | str:
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    number = parse_number(text)
+    return text if number is None else number
 
 
 def _unit(run: Path, outcome: str) -> tuple[float, str]:
