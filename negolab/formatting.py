@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from negolab.money import round_half_up
@@ -59,6 +60,19 @@ def docstring_entry(text: str | None, name: str) -> str:
 def label(name: str) -> str:
     """Turn a field's name into words."""
     return name.replace("_", " ")
+
+
+def parse_number(text: str) -> float | None:
+    """Read a finite number; None for any other text.
+
+    >>> parse_number("5.0"), parse_number("five"), parse_number("nan")
+    (5.0, None, None)
+    """
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
 
 
 def is_grid(value: Any) -> bool:

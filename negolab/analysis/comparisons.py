@@ -107,8 +107,11 @@ def blocked_rows(
         else:
             found = found[found["opponent"].isin(list(opponents))]
     found = pd.concat([drop_copies(found[found[side] == name], by) for name in (one, two)])
-    if not all(len(found[found[side] == name]) for name in (one, two)):
-        raise NotSharedError(f"{one} and {two} cannot be compared: one of them has no value in {column}")
+    for name in (one, two):
+        if not len(found[found[side] == name]):
+            others = "anybody but itself" if opponents is None else "these opponents"
+            lacks = f"value in {column}" if known[known[side] == name].empty else f"match against {others}"
+            raise NotSharedError(f"{one} and {two} cannot be compared: {name} has no {lacks}")
     if "seat" in found:
         found = found[found["seat"].isin(_shared(found, side, one, two, ["seat"]))]
         if found.empty:
@@ -252,7 +255,7 @@ def format_p(p: float) -> str:
 # and Zeger 1986): what both values share, such as a draw, does not count as chance twice. All intervals of a report
 # hold at once (Bonferroni), because the largest differences are picked afterwards.
 
-_ROUNDING = 1e-9
+_ROUNDING, _LEVEL = 1e-9, 0.05
 
 
 class Effect(NamedTuple):
@@ -263,7 +266,8 @@ class Effect(NamedTuple):
         factor: The factor's column.
         first: The value that is compared against.
         second: The value whose outcome is larger by `difference`.
-        difference: In the outcome's unit; its interval holds together with those of all other effects.
+        difference: In the outcome's unit; its interval, or the p of a constant, holds together with those of all other
+            effects.
         size: The absolute difference in standard deviations of matches at the two values.
     """
 
@@ -278,7 +282,7 @@ class Effect(NamedTuple):
     def is_clear(self) -> bool:
         """True if the difference is not 0, as far as its interval tells."""
         found = self.difference
-        return found.value != 0 if found.status == "exact" else found.low > 0 or found.high < 0
+        return found.value != 0 if found.status == "exact" else found.low > 0 or found.high < 0 or found.p < _LEVEL
 
 
 def find_effects(
@@ -294,7 +298,9 @@ def find_effects(
 
     Returns:
         An effect for each outcome and pair of values that were played in a same setting of the other factors. The
-        confidence level is 1 - 0.05 / (number of these).
+        confidence level is 1 - 0.05 / (number of these). A value with a single draw gives no interval (`one`), and
+        differences without variation are `constant`: n draws of the value with the fewer ones have the p of a sign
+        test, 2**(1 - n), corrected by Bonferroni.
     """
     pairs = {
         name: [(values[0], values[-1])] if name in set(ordered) else list(combinations(values, 2))
@@ -302,27 +308,32 @@ def find_effects(
         if len(values) > 1
     }
     asked = [(outcome, name, *pair) for outcome in outcomes for name in pairs for pair in pairs[name]]
-    level = stats.bonferroni_level(max(1, len(asked)))
-    found = [effect for question in asked for effect in _compare(frame, list(factors), *question, level)]
-    return sorted(found, key=lambda effect: (not effect.is_clear, -effect.size))
+    found = [effect for question in asked for effect in _compare(frame, list(factors), *question, len(asked))]
+    return sorted(found, key=lambda effect: (not effect.is_clear, effect.difference.status == "one", -effect.size))
 
 
 def _compare(
-    frame: pd.DataFrame, factors: Sequence[str], outcome: str, factor: str, first: str, second: str, level: float
+    frame: pd.DataFrame, factors: Sequence[str], outcome: str, factor: str, first: str, second: str, count: int
 ) -> Iterator[Effect]:
     rows = drop_copies(with_value(frame[frame[factor].isin((first, second))], outcome))
     values, is_second = rows[outcome].astype(float), rows[factor] == second
     others = [name for name in factors if name != factor]
     strata = rows.groupby(others, dropna=False).ngroup() if others else [0] * len(rows)
-    draws = list(rows["draw"])
+    draws, level = list(rows["draw"]), stats.bonferroni_level(count)
     try:
         found = stats.estimate_slope(list(values), list(is_second), list(strata), draws, level=level)
     except ValueError:  # never played in a same setting
         return
-    if abs(found.value) + found.half <= _ROUNDING * values.abs().max():  # alike throughout, but for rounding
-        found = found._replace(value=0.0, low=0.0, high=0.0)
+    least, rounding = int(rows.groupby(factor)["draw"].nunique().min()), _ROUNDING * values.abs().max()
+    if abs(found.value) <= rounding:
+        found = found._replace(value=0.0)
     if is_exact(rows):
         found = found._replace(low=NAN, high=NAN, draws=0, status="exact")
+    elif least < 2:
+        found = found._replace(low=NAN, high=NAN, status="one")
+    elif found.half <= rounding:
+        p = min(1.0, count * 2.0 ** (1 - least)) if found.value else 1.0
+        found = found._replace(low=NAN, high=NAN, status="constant", groups=least, p=p)
     if "match" in rows:  # which may have a row for each seat
         found = found._replace(n=len(rows[present(rows, "cell", "match")].drop_duplicates()))
     spread = float(values.groupby(is_second).var(ddof=0).mean()) ** 0.5

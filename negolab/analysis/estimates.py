@@ -305,12 +305,15 @@ def without_result(matches: pd.DataFrame) -> pd.DataFrame:
         matches: The rows of `tables.matches`.
 
     Returns:
-        Columns `player_a`, `player_b`, `what`, `reason`, `matches`, and `of`: all matches of these players.
+        Columns `player_a`, `player_b`, `what`, `reason` (of a forfeit, the code of the last rejection), `matches`, and
+        `of`: all matches of these players.
     """
     pair = ["player_a", "player_b"]
     what = matches["stopped"].fillna(matches["end"]).fillna("unfinished")
     of = matches.groupby(pair)["match"].transform("size")
-    rows = matches.assign(what=what, reason=matches["reason"].fillna(""), of=of)
+    codes = matches["fallback_codes_a"].fillna(matches["fallback_codes_b"]).astype("string").str.split().str[-1]
+    reason = matches["reason"].fillna(codes.where(what.eq("FORFEIT"))).fillna("")
+    rows = matches.assign(what=what, reason=reason, of=of)
     rows = rows[~what.isin(["AGREED", "NO_DEAL", "OUT_OF_TIME"])]
     return rows.groupby([*pair, "what", "reason", "of"], sort=False).size().rename("matches").reset_index()
 

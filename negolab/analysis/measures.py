@@ -40,7 +40,7 @@ _CLASSES = {change: kind for kind, (_, changes) in STEPS.items() for change in c
 MEANINGS = {
     "joint": "surplus of both seats above no deal",
     "possible": "largest joint surplus that the start allowed: 0 where no deal gains anything",
-    "efficiency": "share of the possible joint surplus that was reached: 1 = all",
+    "efficiency": "share of the possible joint surplus that was reached: 1 (100%) = all",
     "frontier_distance": "distance of both payoffs to the Pareto frontier of the start",
     "nash_distance": "distance of both payoffs to the Nash bargaining solution of the start",
     "kalai_smorodinsky_distance": "distance of both payoffs to the Kalai-Smorodinsky solution of the start",
@@ -50,13 +50,13 @@ MEANINGS = {
     "loss_bad_deal": "possible surplus that the agreed deal left unused, plus any loss that it caused",
     "loss_delay": "surplus that was lost because the deal, or the end without one, came late",
     "gain": "gain of the seat above no deal",
-    "surplus_share": "share of the joint surplus that went to the seat: 1 = all; outside 0 to 1 if either side lost",
+    "surplus_share": "share of the joint surplus that went to the seat: 1 (100%) = all; outside 0 to 1 if one lost",
     "irrational_deals": "1: the agreed deal, or all trades together, left the seat with less than no deal would",
     "irrational_offers": "proposals of the seat that would have left it with less than no deal",
     "first_mover": "true: the seat made the first proposal; empty: both move at once",
     "first_offer_payoff": "payoff of the seat's first proposal by itself",
     "first_offer_share": "gain that the seat's first proposal asks for, as a share of its largest gain in the zone of "
-    "possible agreement: 0 = as without a deal, 1 = the whole zone, above 1 = more than the zone allows",
+    "possible agreement: 0 = as without a deal, 1 (100%) = the whole zone, above = more than that",
     "concession": "mean amount by which the seat lowered its claim from one proposal to the next, all worth what they "
     "would be in the first turn",
     **{f"{kind}_steps": f"steps between proposals of the seat that {what}" for kind, (what, _) in STEPS.items()},

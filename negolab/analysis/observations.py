@@ -245,7 +245,8 @@ def sample_text(estimate: Estimate) -> str:
     if draws is None or estimate.status == "none":
         return n
     if estimate.status == "one":
-        return f"{n} on 1 draw: no interval" if draws == 1 else f"{n} of one group of people: no interval"
+        few = "of one group of people" if estimate.groups == 1 else "with 1 draw on a side"
+        return f"{n} {'on 1 draw' if draws == 1 else few}: no interval"
     repeats = estimate.effective < _ALIKE * estimate.n
     alike = f" (as good as {estimate.effective:,.0f} independent)" if repeats else ""
     on = f"{n} draws" if estimate.n == draws else f"{n} on {draws:,} draws{alike}"

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 LEVEL = 0.05
 MAX_DRAWS = 10**7
 """Draws beyond which no design is planned."""
+_ROUNDING = 1e-9
+"""Standard deviation of differences, relative to the largest value, that is none."""
 _TRUST = 0.2
 """Share of pilots whose variance is too small by more than `Plan.draws_upper` allows for."""
 
@@ -92,12 +94,16 @@ def plan_from_pilot(
     from scipy.special import chdtri
 
     differences = contrast(rows, one, two, column, side=side, by=by).differences
-    if differences.exact or len(differences.values) < 2:
+    if differences.exact:
+        raise ValueError("nothing is random in the pilot, so that more matches tell no more: play a preset that draws")
+    if len(differences.values) < 2:
         raise ValueError("the pilot has fewer than two random draws: play more matches")
     found, blocks = blocked_rows(rows, one, two, column, side, by, None)
     found = found[found["draw"].isin(differences.draws or ())]
     cells = found.assign(all=0).groupby([side, "all", "draw", *blocks])[column]
     count, total = cells.count(), variance(differences.values)
+    if total**0.5 <= _ROUNDING * found[column].abs().max():
+        total = 0.0
     between = within = None
     if (count > 1).any():
         spread = cells.var().fillna(0) * (count - 1)
@@ -126,7 +132,7 @@ def _least(effect: float, power: float, s: float) -> int:
     if not effect:
         raise ValueError("the effect is 0: no number of draws can detect it")
     if not s:
-        raise ValueError("the differences do not vary: two draws suffice")
+        raise ValueError("the differences do not vary: two draws suffice (those of one seat may vary: --seat)")
     low, high = 1, 2
     while _power(high, effect / s) < power:
         if high > MAX_DRAWS:

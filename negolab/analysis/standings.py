@@ -25,7 +25,7 @@ from negolab.record import Record
 COLUMNS = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "seat", "player", "opponent", "payoff", "gain"),
     *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback", "turns", "cost"),
-    *("other_share", "rejected"),
+    *("other_share", "rejected", "settings"),
 )
 """Columns of `Standings.seats`, before one for each condition."""
 _TAKEN = {*COLUMNS, "model", "own", *(column.name.removesuffix("_a") for column in (*MATCHES, *SEAT_COLUMNS))}
@@ -33,7 +33,8 @@ _TAKEN = {*COLUMNS, "model", "own", *(column.name.removesuffix("_a") for column 
 _OF_MATCHES = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "joint", "possible", "agreed", "end", "stopped"),
     "decided_by_fallback",
-    *(f"{name}_{seat}" for name in ("player", "payoff", "gain", "moves", "rejected", "cost") for seat in "ab"),
+    *(f"{name}_{seat}" for name in ("player", "settings", "payoff", "gain") for seat in "ab"),
+    *(f"{name}_{seat}" for name in ("moves", "rejected", "cost") for seat in "ab"),
 )
 """Columns of matches that they are made of, some of which a game may lack."""
 OVERALL = "all games"
@@ -62,6 +63,7 @@ class Table(NamedTuple):
         why: Reason why there is none.
         without: The ranking without matches that a rule decided, where there are any.
         no_zone: Draws left out because no agreement is better for both than none.
+        matches: Matches that it may rest on.
         decided: Matches that a rule decided.
         stopped: Matches that failed or timed out.
         exact: True if neither players nor game draw anything, so that all draws are alike.
@@ -73,6 +75,7 @@ class Table(NamedTuple):
     why: str
     without: Ranking | None
     no_zone: int
+    matches: int
     decided: int
     stopped: int
     exact: bool
@@ -82,6 +85,15 @@ class Table(NamedTuple):
         """The entrants, the strongest first."""
         strength = self.ranking.strength if self.ranking else {}
         return sorted(strength, key=lambda name: -strength[name])
+
+    def leader(self) -> str:
+        """Say who is ahead, by how much, and how sure that is."""
+        if self.ranking is None:
+            return f"There is no ranking of {self.game}: {self.why}."
+        rank, name, mean, above, *_ = self.rows()[0]
+        place = f", at rank {rank}" if rank else ""
+        numbers = f"{self.heads[2]} {mean}, {above} above the average"
+        return f"{name} is ahead in {self.game}{place}: {numbers} (n = {self.matches:,}; {self.counts()})."
 
     def counts(self) -> str:
         """Say on how many draws the ranking rests, and what was left out."""
@@ -162,7 +174,7 @@ class Standings:
             return pd.DataFrame(columns=list(COLUMNS))
         there = [name for name in _OF_MATCHES if name in matches.column_names]
         frame = to_frame(matches.select(there)).reindex(columns=list(_OF_MATCHES))
-        rows = by_seat(frame, ["payoff", "gain", "rejected", "cost"])
+        rows = by_seat(frame, ["settings", "payoff", "gain", "rejected", "cost"])
         rows = rows[rows["player"].isin(self.about["players"]) & rows["opponent"].isin(self.about["players"])]
         possible = rows["possible"].astype(float)
         share = rows["gain"].astype(float) / possible.where(possible > 0)
@@ -173,6 +185,18 @@ class Standings:
         theirs = rows["joint"].astype(float) / possible.where(possible > 0) - share
         found = rows.assign(game=game, share=share, other_share=theirs, payoff=paid, turns=turns)
         return found[list(COLUMNS)]
+
+    def players(self) -> str:
+        """Say who each label is, with its settings where it is a model."""
+        facts: dict[str, Any] = {}
+        for folder, _ in self._plans.values():
+            facts |= manifest.read(folder)["players"]
+        settings = self.seats.dropna(subset="settings").groupby("player")["settings"].first()
+        said = []
+        for label, about in self.about["players"].items():
+            called = facts.get(label, {}).get("player", about["player"])
+            said.append(f"{label} = {called}{f' ({settings[label]})' if label in settings else ''}")
+        return f"Players: {', '.join(said)}."
 
     @cached_property
     def games(self) -> list[str]:
@@ -202,7 +226,7 @@ class Standings:
         without, _ = self._rank(rows[~decided], column) if decided.any() else (None, "")
         stopped = all_rows[all_rows["stopped"].notna()]["match"].nunique()
         no_zone = sum(len(_no_zone(part)) for _, part in all_rows.groupby("game"))
-        counted = no_zone, rows[decided]["match"].nunique(), stopped
+        counted = no_zone, int(rows["seat"].eq("A").sum()), rows[decided]["match"].nunique(), stopped
         return Table(game, unit, found, why, without, *counted, is_exact(rows))
 
     def _rank(self, rows: pd.DataFrame, column: str) -> tuple[Ranking | None, str]:

@@ -184,7 +184,7 @@ def tally_lines(result: Tally, unit: str, paid: Cost | None = None) -> list[str]
             out += _beside(result, name, payoffs, len(name), partial(_mean, unit=unit))
         else:
             out.append(f"{name}   no payoff: a rule made all its moves")
-    return [*out, *_faults(result), *_taken(result.taken, result.taken if paid is None else paid)]
+    return [*out, *_faults(result), *taken_lines(result.taken, result.taken if paid is None else paid)]
 
 
 def _beside(
@@ -274,7 +274,7 @@ def _faults(result: Tally) -> Iterator[str]:
             yield f"{kind:12} {codes.total():6}   ({most}{', ...' if len(codes) > 6 else ''}){ended}"
 
 
-def _taken(recorded: Cost, paid: Cost) -> Iterator[str]:
+def taken_lines(recorded: Cost, paid: Cost) -> Iterator[str]:
     """Yield what models took: what was paid, and the answers from the cache that stand in the records."""
     if not (paid.calls or recorded.replayed):
         return

@@ -30,7 +30,7 @@ MATCH = Column("match", "text", "id of the match; in a sweep unique within its c
 MATCHES: Columns = [
     MATCH,
     Column("game", "text", "the game"),
-    Column("preset", "text", "preset of the game; empty: its parameters match no preset"),
+    Column("preset", "text", "preset that the parameters came from; those that it leaves free may differ; empty: none"),
     Column("treatment", "text", "treatment of a study's match, or an imported one; empty: none"),
     Column("seed", "integer", "random seed of the match; empty: the start was given"),
     Column("deal", "text", "the deal: a hash of game, parameters and start"),

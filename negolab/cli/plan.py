@@ -10,6 +10,7 @@ import typer
 from negolab._internal.validation import suggest
 from negolab.cli.options import Group, Modules, Trust, import_games
 from negolab.cli.play import escape_line
+from negolab.formatting import parse_number
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -46,15 +47,18 @@ def plan(
     from negolab.analysis.planning import plan_from_pilot
 
     import_games(run, module, trust)
-    frame, others = _read(run, seat, outcome, between)
-    one, two = _sides(frame, between, values)
-    rows = frame[frame[between].isin([one, two])]
+    frame, side, others = _read(run, seat, outcome, between)
+    one, two = _sides(frame[side], values)
+    rows = frame[frame[side].isin([one, two])]
+    if side != "player":  # a parameter can change the players, and so whom they meet
+        is_shared = rows.groupby(["seat", "opponent"])[side].transform("nunique") > 1
+        rows = rows.assign(opponent=rows["opponent"].where(is_shared, f"set by {between}"))
     scale, words = _unit(run, outcome)
     unit = f" {words}" if words else ""
     rows = rows.assign(**{outcome: rows[outcome].astype(float) / scale})
-    repeats = float(rows.groupby([between, "draw", "opponent", "seat", *others], dropna=False).size().mean())
+    repeats = float(rows.groupby([side, "draw", "opponent", "seat", *others], dropna=False).size().mean())
     found = [
-        (power, count, plan_from_pilot(rows, one, two, outcome, effect, power, repeats=count, side=between, by=others))
+        (power, count, plan_from_pilot(rows, one, two, outcome, effect, power, repeats=count, side=side, by=others))
         for count in (REPEATS if repeats > 1 else (1,))
         for power in POWERS
     ]
@@ -72,32 +76,44 @@ def plan(
         print("The pilot plays each draw once, so it cannot estimate the effect of repeats.")
 
 
-def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.DataFrame, list[str]]:
-    """Return the pilot's rows, and the parameters beside the one that is compared."""
-    from negolab.analysis import models, tables
+def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.DataFrame, str, list[str]]:
+    """Return the pilot's rows, the column that is compared, and those of the axes of the sweep beside it."""
+    from negolab.analysis import cells, models
+    from negolab.sweeps.folder import read_folder_plan
     from negolab.sweeps.status import is_sweep
 
-    plain = models.with_efficiency(models.seat_frame(run))
-    frame = tables.with_parameters(plain, run) if is_sweep(run) else plain
-    parameters = [name for name in map(str, frame) if name not in plain]
+    frame, names = models.with_efficiency(models.seat_frame(run)), dict[str, str]()
+    axes = list[list[str]]()
+    if is_sweep(run):
+        params = {cell: ended.params for cell, ended in cells.newest_statuses(run).items()}
+        frame, names = cells.join_parameters(frame, params)
+        axes = [[names.get(name, name) for name in axis[0]] for axis in read_folder_plan(run).axes()]
     if seat is not None:
         seats = sorted({*frame["seat"], *frame["role"]})
         frame = frame[(frame["seat"] == seat.upper()) | (frame["role"] == seat.lower())]
         if frame.empty:
             raise ValueError(f"--seat must be one of {', '.join(seats)}, not {seat!r}")
-    for option, name, main in (("outcome", outcome, OUTCOMES), ("between", between, ("player", *parameters))):
+    side = names.get(between, between)
+    for option, name, main in (("outcome", outcome, OUTCOMES), ("between", side, ("player", *names))):
         if name not in frame:
             raise ValueError(f"--{option} {name!r}: the run has no such column: {suggest(name, map(str, frame), main)}")
-    varied = [name for name in parameters if frame[name].nunique(dropna=False) > 1 and name != between]
-    return frame.assign(**{between: frame[between].astype(str)}), varied
+    # What a plan changes together with a parameter is part of the comparison.
+    others = [name for axis in axes if side not in axis for name in axis]
+    return frame.assign(**{side: frame[side].astype(str)}), side, others
 
 
-def _sides(frame: pd.DataFrame, between: str, values: str | None) -> tuple[str, str]:
-    known = sorted(set(frame[between]))
-    chosen = known if values is None else [value.strip() for value in values.split(",")]
-    if len(chosen) != 2 or not set(chosen) <= set(known):
-        raise ValueError(f"--values: choose two of {', '.join(known)}")
-    return chosen[0], chosen[1]
+def _sides(column: pd.Series[str], values: str | None) -> tuple[str, str]:
+    """Return the two values to compare, numbers in any notation."""
+    known = {_number(value): value for value in sorted(set(column))}
+    chosen = list(known) if values is None else [_number(value.strip()) for value in values.split(",")]
+    if len(set(chosen)) != 2 or not set(chosen) <= set(known):
+        raise ValueError(f"--values: choose two of {', '.join(known.values())}")
+    return known[chosen[0]], known[chosen[1]]
+
+
+def _number(text: str) -> float | str:
+    number = parse_number(text)
+    return text if number is None else number
 
 
 def _unit(run: Path, outcome: str) -> tuple[float, str]:

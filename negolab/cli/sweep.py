@@ -6,6 +6,7 @@ import os
 import sys
 import tomllib
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from statistics import fmean
@@ -171,11 +172,24 @@ def run(
         over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
         print(f"stopped after {over:,} of {cells:,} cells: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
+    _print_copies(folder)
     print(escape_line(f"{end.states.get('done', 0):,} of {end.cells:,} cells are done; {folder}"))
     broken = {state: end.states[state] for state in RETRYABLE if end.states.get(state)}
     if broken:
         counts = ", ".join(f"{count:,} {_WORDS[state]}" for state, count in broken.items())
         raise RuntimeError(f"{counts}: see {folder / 'attempts'}; rerun these cells with --retry {','.join(broken)}")
+
+
+def _print_copies(folder: Path) -> None:
+    """Say how many matches of a sweep are copies, if any are."""
+    from negolab.analysis.match_frames import read_sweep
+    from negolab.analysis.observations import drop_copies
+
+    with suppress(OSError, ValueError):  # what cannot be read, the report names
+        frame = read_sweep(folder).to_pandas()
+        if (distinct := len(drop_copies(frame))) < len(frame):
+            said = f"nothing is random in some cells: only {distinct:,} of the {len(frame):,} matches are distinct"
+            print(f"{said}; choose a preset that draws, or fewer games", file=sys.stderr)
 
 
 def _advance(bar: tqdm[Never], now: SweepProgress) -> None:

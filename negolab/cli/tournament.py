@@ -11,9 +11,12 @@ import typer
 from typer.core import TyperGroup
 from typing_extensions import override
 
+from negolab.analysis.summary import taken_lines
 from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, with_flags
 from negolab.cli.options import Group, Preset, Set, parameter_changes
 from negolab.cli.play import RUNS, escape_control
+from negolab.ledger import Cost
+from negolab.llm.models import Models
 from negolab.scenarios import SUFFIX
 from negolab.tournaments.plan import Design, TournamentPlan, label_players, read_plan
 from negolab.tournaments.tournament import open_tournament
@@ -28,7 +31,11 @@ class _PlanFirst(TyperGroup):
         return super().parse_args(ctx, args if named else ["run", *args])
 
 
-app = Group("tournament", "Pit many players against each other and rank them (negolab tournament PLAN).", _PlanFirst)
+app = Group(
+    "tournament",
+    "Pit many players against each other and rank them: negolab tournament PLAN. Its options: tournament run --help.",
+    _PlanFirst,
+)
 
 
 @app.command()
@@ -84,6 +91,8 @@ def run(
     failure = play_run(opened.run, flags.on_stop)
     if opened.progress.over:
         print(escape_control("\n".join(opened.standings().lines())))
+    if isinstance(models := opened.run.models, Models):
+        print(escape_control("\n".join((*taken_lines(Cost(), models.usage), ""))))
     print(opened.folder)
     end_run(opened.run, failure)
 

@@ -13,7 +13,7 @@ import pytest
 import tactics
 import truth
 
-from negolab.analysis import comparisons, estimates, stats
+from negolab.analysis import comparisons, estimates, observations, stats
 from negolab.analysis.estimates import by_seat
 from negolab.sweeps.report import run_trial
 
@@ -31,6 +31,24 @@ def test_simultaneous_intervals_are_wider_and_one_alone_is_not() -> None:
     assert of_ten.low < alone.low < alone.value == of_ten.value < alone.high < of_ten.high
     hits = [True] * 3 + [False] * 7
     assert stats.estimate_share(hits, level=0.99).low < stats.estimate_share(hits).low
+
+
+def test_differences_that_nothing_measures_have_no_interval_and_lead_no_report() -> None:
+    def clear(ann: list[float], bob: list[float], *, shared: bool = True) -> tuple[str, bool]:
+        rows = [("ann", at, value) for at, value in enumerate(ann)]
+        rows += [("bob", at + 100 * (not shared), value) for at, value in enumerate(bob)]
+        frame = pd.DataFrame(rows, columns=["who", "draw", "value"])
+        (found,) = comparisons.find_effects(frame, {"who": ["ann", "bob"]}, ["value"])
+        assert found.difference.status == "interval" or isnan(found.difference.low)
+        return observations.sample_text(found.difference).partition(": ")[0], found.is_clear
+
+    assert clear([1, 1], [211], shared=False) == ("n = 3 with 1 draw on a side", False)
+    assert clear([1], [211]) == ("n = 2 on 1 draw", False)
+    told = "the same in all of them; at most"
+    assert clear([0] * 3, [1] * 3) == (f"n = 6 on 3 draws, {told} 63% of draws differ (few)", False)
+    assert clear([0] * 12, [1] * 12) == (f"n = 24 on 12 draws, {told} 22% of draws differ", True)
+    assert clear([5] * 12, [5] * 12)[1] is False
+    assert clear([0, 1, 0, 2], [9, 8, 9, 7])[1] is True
 
 
 def test_simultaneous_intervals_hold_all_at_once_as_often_as_they_say() -> None:

@@ -12,6 +12,7 @@ import pytest
 from negolab.analysis.planning import plan, plan_from_pilot
 from negolab.analysis.ranking import rank
 from tests.support.command import refusal, succeeding
+from tests.support.sweeps import finished_sweep
 
 
 def test_the_least_number_of_draws_has_the_power_in_a_simulation() -> None:
@@ -99,3 +100,25 @@ def test_the_command_plans_from_a_batch_and_says_what_is_wrong_in_one_line(tmp_p
         ("--effect", "5", "--values", "linear,nobody"): "--values: choose two of boulware, linear",
     }.items():
         assert said in refusal("plan", run, *words)
+
+
+def test_values_of_a_parameter_are_compared_though_they_name_players_or_change_with_another(tmp_path: Path) -> None:
+    text = "[grid]\nbeta = [0.2, 1.0, 5.0]\n[[together]]\nrounds = [4, 8]\nlabel = ['short', 'long']\n"
+    run = str(finished_sweep(tmp_path, text).path)
+    for words, said in {
+        ("beta", "--values", "0.2,5", "--seat", "seller"): "payoff, 0.2 less 5.0: 3 draws in the pilot;",
+        ("label", "--seat", "B"): "payoff, long less short: 3 draws in the pilot;",
+        ("rounds", "--seat", "seller"): "payoff, 4 less 8: 3 draws in the pilot;",
+    }.items():
+        assert said in succeeding("plan", run, "--effect", "5", "--between", *words).stdout
+    assert "choose two of 0.2, 1.0, 5.0" in refusal("plan", run, "--effect", "5", "--between", "beta")
+
+
+def test_a_pilot_that_cannot_tell_says_why(tmp_path: Path) -> None:
+    play = ["batch", "bargaining", "--a", "linear", "--n", "4", "--out", str(tmp_path / "run")]
+    succeeding(*play, "--b", "boulware", "--swap")
+    assert "nothing is random in the pilot" in refusal("plan", str(tmp_path / "run"), "--effect", "5")
+    rows = pilot(1).assign(player="same", opponent="same")
+    rows.loc[rows["condition"] == "one", "player"] = "other"
+    with pytest.raises(ValueError, match="same has no match against anybody but itself"):
+        plan_from_pilot(rows, "other", "same", "value", 1.0, 0.8)

@@ -242,6 +242,11 @@ def one_item(name: str, *, other: str | None = None, effort: int = 1) -> dict[st
     return {"instance": {"effort": {name: effort}, "limit": 1, "importance": own}}
 
 
+def many_items(count: int, effort: int) -> dict[str, Any]:
+    numbers = {f"x{n}": effort for n in range(count)}
+    return {"instance": {"effort": numbers, "limit": 1, "importance": {"A": numbers, "B": numbers}}}
+
+
 @pytest.mark.parametrize(
     ("changes", "named"),
     [
@@ -257,7 +262,7 @@ def one_item(name: str, *, other: str | None = None, effort: int = 1) -> dict[st
         (one_item("a\u2028"), "line breaks"),
         (one_item("a", other="b"), "same items"),
         (one_item("a", effort=0), "not 0 for 'a'"),
-        (one_item("a", effort=10**9 + 1), "from 1 to 1,000,000,000 with 1 item, not 1000000001 for 'a'"),
+        (many_items(31, 2_201), "effort must be at most 2,200 with more than 30 items, not 2201 for 'x0'"),
         ({"items": 31, "effort_range": (1, 2001)}, "effort_range must end at 2,000 at most with 31 items"),
     ],
     ids=str,

@@ -208,6 +208,7 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
     ran = sweep_command("run", str(file), "--out", str(out))
     assert ran.returncode == 2 and "1 of 6 cells are done" in ran.stdout
     assert "3 failed, 1 timed out, 1 died" in ran.stderr and "--retry failed,timeout,died" in ran.stderr
+    assert "only 1 of the 3 matches are distinct" in ran.stderr, "nothing is random in the game of `well`"
     found = {one.params["how"]: one for one in SweepFolder(out).unsuccessful().values()}
     states = {"raises": "failed", "loops": "timeout", "dies": "died", "leaves": "failed", "idles": "failed"}
     assert {how: one.state for how, one in found.items()} == states

@@ -207,6 +207,8 @@ def test_an_estimate_plays_one_game_of_each_pairing_and_stops(services: RunningS
     assert len(nl.read(tmp_path / "out")) == 3
     again = negolab(*command, *more, "--estimate", "--out", str(tmp_path / "out"))
     assert again.stdout == ran.stdout, "its games are counted, not played again"
+    whole = negolab(*command, *more, "--n", "1", "--out", str(tmp_path / "out"))
+    assert re.search(r"^cost +\$[\d.]+ for \d+ calls$", whole.stdout, re.M), whole.stderr
 
 
 def test_a_batch_is_estimated_by_the_same_pilot(tmp_path: Path) -> None:
@@ -241,6 +243,10 @@ def test_a_report_and_a_card_show_ranks_cross_table_and_pairings(whole: Path, re
     page = report.read_text()
     assert "<h2>Ranking</h2>" in page and "share of what was attainable" in page
     assert "Payoff was" not in page, "cents and points have no common mean"
+    first = re.search(r"<p>(\S+) is ahead in all games, at rank 1: .* above the average \(.*</p>", page)
+    assert first and first[1] == Standings(whole).tables[-1].order[0] and "(n = 288; 12 draws" in first[0]
+    assert "Players: linear = linear, boulware = boulware," in page
+    assert page.index("<h3>all games</h3>") < page.index("<h3>price</h3>")
     card = display.tournament(opened(whole))
     for shown in (page, card):
         assert "mean payoff (dollars) of each player against each opponent" in shown

@@ -19,6 +19,7 @@ import pandas as pd
 
 from negolab._internal import manifest
 from negolab._internal.version import __version__
+from negolab.analysis import tables
 from negolab.analysis.columns import to_frame, unify
 from negolab.analysis.comparisons import Effect, find_effects
 from negolab.analysis.estimates import by_seat, fallbacks_by_player, without_result
@@ -27,6 +28,7 @@ from negolab.analysis.measures import MEANINGS
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, sample_text
 from negolab.analysis.standings import Standings, is_tournament
 from negolab.coding import associations
+from negolab.events import Rejected
 from negolab.formats.spreadsheet import LEFT_OUT
 from negolab.formatting import counted, format_significant, label
 from negolab.record import Record
@@ -172,7 +174,9 @@ class Report:
         clear = [self.sentence(effect) for effect in best.values() if effect.is_clear][:MAX_NAMED]
         count, hidden = len(self.effects), len(self.effects) > max(len(clear), 1)
         shown = f" The largest are named here, at most {MAX_NAMED} and one per outcome; all are listed below." * hidden
-        compared = f"Compared: {counted(count, 'difference')}, with simultaneous 95% intervals.{shown}"
+        intervals = any(effect.difference.low == effect.difference.low for effect in self.effects)
+        how = ", with simultaneous 95% intervals" * intervals
+        compared = f"Compared: {counted(count, 'difference')}{how}.{shown}"
         if clear or not best:
             return [*clear, compared]
         none = "None of the differences is larger than chance explains. The largest of them:"
@@ -190,10 +194,18 @@ class Report:
         unit = "percentage points" if outcome.unit.startswith("%") else outcome.unit.replace("dollars", "")
         unit = f"{unit} " if unit else ""
         interval = f" [{', '.join(ends)}]" if all(ends) else ""
+        way, than = f"{change} {unit}{'higher' if sign > 0 else 'lower'}{interval}", "than"
+        if found.value == 0 and not interval:
+            way, than = "the same", "as"
         words = outcome.words[0].upper() + outcome.words[1:]
-        way = "higher" if sign > 0 else "lower"
-        at = f"{title} {effect.second} than with {effect.first}"
-        return f"{words} was {change} {unit}{way}{interval} with {at} ({sample_text(found)})."
+        among = " among deals" * self._needs_deal(outcome)
+        at = f"{title} {effect.second} {than} with {effect.first}"
+        return f"{words}{among} was {way} with {at} ({sample_text(found)})."
+
+    def _needs_deal(self, outcome: Quantity) -> bool:
+        """Return True if only the matches that ended in an agreement have an outcome."""
+        agreed = self.rows["agreed"].eq(True)
+        return bool(agreed[self.rows[outcome.column].notna()].all() and not agreed.all())
 
     # What a reader sees, from top to bottom.
 
@@ -232,7 +244,7 @@ class Report:
             return f"No match is finished yet ({self.run.states})."
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
         drawn = f" on {frame['draw'].nunique():,} random draws" if frame["chance"].any() else ""
-        said = [f"{len(frame):,} matches{drawn}"]
+        said = [f"{counted(len(frame), 'match')}{drawn}"]
         missing = manifest.planned_matches(self.path) - len(frame)
         said += [f"{missing:,} planned matches are missing"] * (missing > 0)
         twice = int(frame.duplicated(["cell", "match"]).sum())
@@ -278,8 +290,10 @@ class Report:
 
     def _folded(self) -> Iterator[Markup]:
         """Yield the definitions of the outcomes, and all differences."""
-        bases = {one.title: one.column.removesuffix("_a").removesuffix("_b") for one in self.outcomes}
-        defined = {title: MEANINGS[base] for title, base in bases.items() if base in MEANINGS}
+        titles: dict[str, list[str]] = {}
+        for one in self.outcomes:
+            titles.setdefault(one.column.removesuffix("_a").removesuffix("_b"), []).append(one.title)
+        defined = {", ".join(of): MEANINGS[base] for base, of in titles.items() if base in MEANINGS}
         texts = [element("p", element("b", title), f": {meaning}.") for title, meaning in defined.items()]
         if texts:
             yield details("Definitions of the outcomes", join(texts))
@@ -337,6 +351,18 @@ class Report:
         for title, rows in there.items():
             yield element("h3", title)
             yield table(list(map(str, rows.columns)), [list(map(format_value, row)) for row in rows.values], title)
+        if len(frame):
+            yield from (element("p", words, cls="soft") for words in self._code_meanings())
+
+    def _code_meanings(self) -> Iterator[str]:
+        """Yield the first reason that was given for each code of a rejection before a move by a rule."""
+        names = ("fallback_codes_a", "fallback_codes_b")
+        left = {code for name in names for text in self.frame[name].dropna() for code in text.split()}
+        events = (event for _, record in tables.records(self.path) for event in record.events) if left else iter(())
+        while left and (event := next(events, None)):
+            if isinstance(event, Rejected) and (code := event.invalid.codes[0]) in left:
+                left.remove(code)
+                yield f"{code}, such as: {event.invalid.reason}"
 
     def _methods(self) -> Iterator[Markup]:
         for block in _METHODS.read_text("utf-8").format(version=__version__).strip().split("\n\n"):

@@ -14,7 +14,7 @@ import ipywidgets as w
 from negolab.analysis.comparisons import comparison_table
 from negolab.analysis.estimates import Measure, estimate_measure, format_estimate, row_estimate
 from negolab.analysis.observations import drop_copies, with_value
-from negolab.analysis.standings import Standings, Table, format_outcome
+from negolab.analysis.standings import OVERALL, Standings, Table, format_outcome
 from negolab.analysis.stats import Estimate
 from negolab.store import record_files
 from negolab_widgets.faults import FaultGuard, run_in_background
@@ -45,9 +45,9 @@ _REACH, _STEP = (-25, 125), 4
 
 
 def render_rankings(found: Standings) -> Markup:
-    """Render the ranking of each game, and that over all."""
-    parts = []
-    for ranking in found.tables:
+    """Render who is ahead and who the players are, the ranking over all games, and that of each."""
+    parts: list[Markup | str] = [element("p", found.tables[-1].leader()), element("p", found.players(), cls="soft")]
+    for ranking in sorted(found.tables, key=lambda ranking: ranking.game != OVERALL):
         # The player names the row: below `LEAST_DRAWS`, ranks are empty.
         heads, *rows = ([name, rank, *rest] for rank, name, *rest in (ranking.heads, *ranking.rows()))
         shown = table(heads, rows, f"Ranking: {ranking.game}") if ranking.ranking else ""

@@ -10,7 +10,6 @@ import msgspec
 from msgspec import Meta
 
 from negolab._internal.validation import Name, check_fields
-from negolab.formatting import counted
 from negolab.game import SEATS, Seat
 
 Mode = Literal["equal", "inverse", "independent"]
@@ -20,9 +19,8 @@ MOST_ITEMS = 300
 _ITEM_NAMES = tuple(f"{letter}{number:02}" for letter in "ABC" for number in range(100))
 
 
-def largest(items: int) -> int:
-    """Return the largest effort or importance in an instance of so many items, whose frontier is found in seconds."""
-    return 10**9 if items <= 30 else 2_200
+MANY_ITEMS, LARGEST = 30, 2_200
+"""The largest effort or importance in an instance of more items than these, so that its frontier is found in seconds."""
 
 
 class Instance(msgspec.Struct, frozen=True):
@@ -59,9 +57,12 @@ def _check_name(name: str) -> None:
 
 def _check_numbers(what: str, numbers: Mapping[str, int], least: int) -> None:
     for name, number in numbers.items():
-        if not least <= number <= largest(len(numbers)):
-            most = f"{largest(len(numbers)):,} with {counted(len(numbers), 'item')}"
-            raise ValueError(f"{what} must be whole numbers from {least} to {most}, not {number!r} for {name!r}")
+        if number < least:
+            raise ValueError(f"{what} must be whole numbers >= {least}, not {number!r} for {name!r}")
+        if len(numbers) > MANY_ITEMS and number > LARGEST:
+            raise ValueError(
+                f"{what} must be at most {LARGEST:,} with more than {MANY_ITEMS} items, not {number!r} for {name!r}"
+            )
 
 
 def uncorrelated() -> dict[Seat, Correlation]:

@@ -9,7 +9,7 @@ from msgspec import Meta
 from typing_extensions import override
 
 from negolab.game import SEATS, Game, Seat
-from negolab.games.balloon.instance import MOST_ITEMS, Correlation, Instance, Mode, largest, uncorrelated
+from negolab.games.balloon.instance import LARGEST, MANY_ITEMS, MOST_ITEMS, Correlation, Instance, Mode, uncorrelated
 from negolab.games.balloon.prompt import language
 from negolab.games.balloon.state import Private, Public, Rules, Say
 from negolab.reading import Reading
@@ -49,7 +49,8 @@ class Parameters(Game[Public, Private, Say], frozen=True, kw_only=True):
         language(self.language)
         if self.effort_range[0] > self.effort_range[1]:
             raise ValueError(f"effort_range must go from low to high, not {self.effort_range}")
-        if self.effort_range[1] > (most := largest(self.items) * 10 // 11):  # importances are up to a tenth higher
+        most = LARGEST * 10 // 11  # importances are up to a tenth higher
+        if self.items > MANY_ITEMS and self.effort_range[1] > most:
             raise ValueError(f"effort_range must end at {most:,} at most with {self.items} items: {self.effort_range}")
         if self.correlation is not None and len(self.correlation) < len(SEATS):
             raise ValueError(f"correlation must be given for A and for B, not {self.correlation}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain, zip_longest
-from math import isfinite
 from typing import Any
 
 from negolab.analysis.columns import Column
 from negolab.analysis.table_columns import MATCH
 from negolab.events import Ended, Event, Rejected, Replied, Stepped
+from negolab.formatting import parse_number
 from negolab.game import SEATS
 from negolab.record import encode_event
 from negolab.studies.database import Participant
@@ -168,7 +168,7 @@ def answer_rows(source: Source) -> Iterator[dict[str, Any]]:
     numeric = {question.name for question in source.study.asked() if question.kind == "number"}
     for participant, answers in source.answers.items():
         for name, value in sorted(answers.items()):
-            own = {"question": name, "value": value, "number": _number(value) if name in numeric else None}
+            own = {"question": name, "value": value, "number": parse_number(value) if name in numeric else None}
             yield {"study": source.study.name, "participant": participant, **own}
 
 
@@ -215,14 +215,6 @@ def quiz_rows(source: Source) -> Iterator[dict[str, Any]]:
         for one in attempts:
             answer = {"question": one.name, "attempt": one.attempt, "value": one.value, "right": one.is_right}
             yield {"study": source.study.name, "participant": participant, **answer, "time": one.at}
-
-
-def _number(value: str) -> float | None:
-    try:
-        number = float(value)
-    except ValueError:
-        return None
-    return number if isfinite(number) else None
 
 
 _EXPERIMENT = [

@@ -145,8 +145,10 @@ def estimate_words(name: str, estimate: Any) -> str:
 def count_text(n: Iterable[int], draws: Iterable[float | None], things: str = "") -> str:
     """Say how many matches are behind each mark, and on how many draws, where that is known; 0: nothing was drawn."""
     known = [int(count) for count in draws if count is not None and count == count]
-    on = f" on {range_text(known)} draw{'' if set(known) == {1} else 's'}" if any(known) else ""
-    return f"n = {range_text(n)}{things}{on or ' (known exactly)' * bool(known)}"
+    if known and not any(known):
+        return f"n = {range_text(n)} (known exactly: nothing is random)"
+    on = f" on {range_text(known)} draw{'' if set(known) == {1} else 's'}" if known else ""
+    return f"n = {range_text(n)}{things}{on}"
 
 
 def bars_text(words: str, low: Iterable[float], draws: Iterable[float | None]) -> str:

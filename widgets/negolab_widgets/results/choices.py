@@ -42,7 +42,7 @@ class FigureControls:
         self.outcome = w.Dropdown(description="Outcome")
         self.view = w.Dropdown(description="Figure", options=[LINES, HEAT, BOXES, VIOLINS])
         self.every = w.Checkbox(description="All measures", indent=False)
-        self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Colour", "Panels"))
+        self.x, self.colour, self.facet = (w.Dropdown(description=name) for name in ("X axis", "Color", "Panels"))
         for control in (self.outcome, self.every, self.view, self.x, self.colour, self.facet):
             control.observe(self._on_change, "value")
         figure = box(self.outcome, self.view, self.x, self.colour, self.facet, cls="nl-sides")
@@ -97,7 +97,7 @@ class FigureControls:
     def _on_change(self, change: Any) -> None:
         if not self._updating:
             self._user_set.add(change["owner"])
-            self.colour.description = "Y axis" if self.view.value == HEAT else "Colour"
+            self.colour.description = "Y axis" if self.view.value == HEAT else "Color"
             self._changed()
 
 

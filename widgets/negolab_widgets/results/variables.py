@@ -13,7 +13,7 @@ from negolab.analysis.measures import COUNTED_IN_STAKES
 from negolab.analysis.observations import SEAT_COLUMNS, drop_copies, frame_sample, present, sample_text
 from negolab.analysis.stats import Estimate
 from negolab.analysis.table_columns import DOLLARS
-from negolab.formatting import display_unit, format_money, format_significant, label
+from negolab.formatting import display_unit, format_money, format_significant, label, parse_number
 from negolab.game import SEATS, Game
 from negolab_widgets.results.data import REPEAT, SweepFrame
 
@@ -68,20 +68,13 @@ def format_value(value: Any) -> str:
 def make_factor(frame: pd.DataFrame, column: str, order: Sequence[Any] = ()) -> Factor:
     """Make a factor of a column: numbers by size, texts in the plan's `order`, others after them by name."""
     found = dict.fromkeys(column_texts(frame, column))
-    numbers = {text: _parse_number(text) for text in found}
+    numbers = {text: parse_number(text) for text in found}
     title = _WORDS.get(column) or label(column.removeprefix("param_"))
     if found and all(number is not None for number in numbers.values()):
         by_size = sorted(numbers.items(), key=lambda pair: float(pair[1] or 0))
         return Factor(column, title, tuple(text for text, _ in by_size), tuple(float(n or 0) for _, n in by_size))
     first = [text for text in map(format_value, order) if text in found]
     return Factor(column, title, tuple(dict.fromkeys([*first, *sorted(found)])))
-
-
-def _parse_number(text: str) -> float | None:
-    try:
-        return float(text)
-    except ValueError:
-        return None
 
 
 def factors(played: SweepFrame, orders: Mapping[str, Sequence[Any]] | None = None) -> list[Factor]:
