@@ -20,7 +20,7 @@ _ITEM_NAMES = tuple(f"{letter}{number:02}" for letter in "ABC" for number in ran
 
 
 MANY_ITEMS, LARGEST = 30, 2_200
-"""The largest effort or importance in an instance of more items than these, so that its frontier is found in seconds."""
+"""The largest effort or importance with more items than these: the frontier is found in seconds."""
 
 
 class Instance(msgspec.Struct, frozen=True):
