@@ -308,7 +308,14 @@ def test_a_ledger_that_is_none_is_refused_at_once(tmp_path: Path, kind: str) -> 
         Ledger(file)
 
 
-@pytest.mark.parametrize(("lose", "said"), [(os.unlink, "was removed"), (lambda file: os.truncate(file, 9), "was cut")])
+@pytest.mark.parametrize(
+    ("lose", "said"),
+    [
+        (os.unlink, "was removed"),
+        (lambda file: os.truncate(file, 9), "was cut"),
+        (lambda file: file.write_bytes(file.read_bytes() * 2), "was changed"),
+    ],
+)
 def test_a_ledger_that_is_lost_while_it_is_written_stops_the_calls(
     tmp_path: Path, lose: Callable[[Path], None], said: str
 ) -> None:

@@ -34,12 +34,14 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
     """Modules that a kernel or JupyterLab looks for, compiled ones too, and a notebook whose page would run it."""
     leaves = f"open({str(tmp_path / 'ran')!r}, 'a').write(__file__)"
     got = tmp_path / "got"
-    got.mkdir()
+    (got / "games").mkdir(parents=True)  # where notebooks of ours are copied
     (got / "module.py").write_text(leaves)
     py_compile.compile(str(got / "module.py"), cfile=str(got / "traitlets.pyc"))
     for name in ("ipykernel_launcher", "storemagic", "voila", "json", "negolab", "jupyterlab"):
         (got / f"{name}.py").write_text(leaves)
-    (got / "own.py").write_text("VALUE = 7")
+        (got / f"games/{name}.py").write_text(leaves)
+    for folder in (got, got / "games"):
+        (folder / "own.py").write_text("VALUE = 7")
     cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), got / "b.ipynb")
     command = [*NEGOLAB, "lab", "--dir", str(got), "--no-browser", f"--port={free_port()}"]
@@ -47,8 +49,9 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
         address, _, token = line.split()[3].partition("lab/tree/")
         headers = {"Authorization": f"token {token.rpartition('token=')[2]}"}
         assert client.get(f"{address}voila/render/b.ipynb", headers=headers).status_code == 404
-        session = {"name": "tour", "path": "tour.ipynb", "type": "notebook", "kernel": {"name": "python3"}}
-        made = client.post(f"{address}api/sessions", headers=headers, json=session).json()
-        socket = f"{address}api/kernels/{made['kernel']['id']}/channels".replace("http", "ws")
-        assert run_in_kernel(socket, headers, "import own, traitlets, json; print(own.VALUE)") == "7\n"
+        for path in ("tour.ipynb", "games/split.ipynb"):
+            session = {"name": path, "path": path, "type": "notebook", "kernel": {"name": "python3"}}
+            made = client.post(f"{address}api/sessions", headers=headers, json=session).json()
+            socket = f"{address}api/kernels/{made['kernel']['id']}/channels".replace("http", "ws")
+            assert run_in_kernel(socket, headers, "import own, traitlets, json; print(own.VALUE)") == "7\n"
     assert not (tmp_path / "ran").exists()
