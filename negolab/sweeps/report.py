@@ -172,7 +172,8 @@ def notebook_page(executed: Any, title: str, *, code: bool) -> str:
     kinds: set[str] = set()
     for output in _outputs(notebook):
         kinds |= _prepare(output["data"])
-    exporter = HTMLExporter(template_name="basic", exclude_input=not code)
+    # No templates of the working directory, which may be a stranger's: they are code.
+    exporter = HTMLExporter(template_name="basic", exclude_input=not code, extra_template_basedirs=[])
     exporter.exclude_input_prompt = exporter.exclude_output_prompt = exporter.exclude_anchor_links = True
     exporter.embed_images = True
     body, _ = exporter.from_notebook_node(notebook)

@@ -172,6 +172,17 @@ def test_the_differences_of_a_report_are_those_of_its_tables(plain_report: Path)
     assert "Definitions of the outcomes" in text and "share of the possible joint surplus that was reached" in text
 
 
+def test_a_template_in_the_working_directory_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "basic").mkdir()
+    run = f"cycler.__init__.__globals__.os.system('touch {tmp_path / 'ran'}')"
+    (tmp_path / "basic/index.html.j2").write_text(f"{{{{ {run} }}}}")
+    monkeypatch.chdir(tmp_path)
+    assert "seen" in notebook_page(
+        nbformat.v4.new_notebook(cells=[nbformat.v4.new_markdown_cell("seen")]), "", code=False
+    )
+    assert not (tmp_path / "ran").exists()
+
+
 def test_figures_and_tables_are_written_for_a_paper(plain_report: Path, tmp_path: Path) -> None:
     needs("chromium", "chromium")
     ran = sweep_command("report", str(plain_report.parent), "--figures", str(tmp_path / "f"), "--tables", str(tmp_path))

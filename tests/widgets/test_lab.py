@@ -44,11 +44,15 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
         (folder / "own.py").write_text("VALUE = 7")
     cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
     nbformat.write(nbformat.v4.new_notebook(cells=[cell]), got / "b.ipynb")
+    (got / "lab").mkdir()
+    run = f"cycler.__init__.__globals__.os.system('touch {tmp_path / 'ran'}')"
+    (got / "lab/index.html.j2").write_text(f"{{{{ {run} }}}}")
     command = [*NEGOLAB, "lab", "--dir", str(got), "--no-browser", f"--port={free_port()}"]
     with running(command, "negolab is at", cwd=tmp_path) as (line, _), httpx2.Client(timeout=60) as client:
         address, _, token = line.split()[3].partition("lab/tree/")
         headers = {"Authorization": f"token {token.rpartition('token=')[2]}"}
         assert client.get(f"{address}voila/render/b.ipynb", headers=headers).status_code == 404
+        assert client.get(f"{address}nbconvert/html/b.ipynb", headers=headers).status_code == 200
         for path in ("tour.ipynb", "games/split.ipynb"):
             session = {"name": path, "path": path, "type": "notebook", "kernel": {"name": "python3"}}
             made = client.post(f"{address}api/sessions", headers=headers, json=session).json()

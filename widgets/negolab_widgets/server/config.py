@@ -66,6 +66,7 @@ def voila_config() -> Config:
             "extension_allowlist": EXTENSIONS,
             "preheat_kernel": False,  # the pool is ours
         },
+        TemplateExporter={"extra_template_basedirs": []},  # templates are code, and the working directory anybody's
         KernelManager=kernels,
         MappingKernelManager={
             "cull_idle_timeout": 0,  # the sweep of ours ends what nobody looks at

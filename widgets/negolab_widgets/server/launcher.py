@@ -400,7 +400,8 @@ def run_lab(options: LabOptions) -> int:
     # Its kernel searches a notebook's folder last, so that a file there is imported in place of no installed module.
     path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share/lab"), os.environ.get("JUPYTER_PATH"))))
     env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path, "JUPYTER_PATH": path}
-    child = Child("JupyterLab", command, env, {"cwd": folder, "umask": -1})
+    # Elsewhere than in the folder, whose templates would be run when a notebook is exported.
+    child = Child("JupyterLab", command, env, {"cwd": config.PACKAGE, "umask": -1})
     with terminating([child]):
         process = child.start()
         status, _ = wait_for_answer(lambda: probe("127.0.0.1", options.port, local, f"api/status?token={token}"), child)
