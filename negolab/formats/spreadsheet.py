@@ -207,21 +207,24 @@ class Importer:
         """Read the rows of a match, None if all are skipped; `ValueError` says what is wrong with one of them."""
         players: dict[Seat, str] = {seat: (*self.plan.parties.get(seat, ()), seat)[0] for seat in SEATS}
         turns: list[Turn] = []
-        kept: list[dict[str, str]] = []
+        seen: set[tuple[str, ...]] = set()
+        standing: dict[str, str] = {}
         end, why = 0, "the file has no further row"
         for number in sorted(rows, key=lambda number: self._round(number, rows[number])):
             self._row, row = number, rows[number]
             if row[""]:
                 raise ValueError(f"has {row['']!r} beyond the last column: quote texts that contain delimiters")
-            if row in (kept if "round" in self.plan.columns else kept[-1:]):
+            if (cells := tuple(row.values())) in seen:
                 self.left_out[number] = match, "repeats a row of this match"
                 continue
-            kept.append(row)
+            if "round" not in self.plan.columns:  # only what repeats the row before it is a copy
+                seen.clear()
+            seen.add(cells)
             if (seat := self._meaning(self._seats, row, "party")) == "skip":
                 self.left_out[number] = match, "belongs to a party that the map skips"
                 continue
             players[seat] = self._cell(row, "player") or players[seat]
-            for turn in self._acts(row, seat, turns):
+            for turn in self._acts(row, seat, standing):
                 if end and turn.action in _ENDS:
                     raise ValueError(f"ends the match again, after row {end}: give each match its own id")
                 if end:
@@ -232,6 +235,7 @@ class Importer:
                     turns[-1] = _joined(turns[-1], turn)
                 else:
                     turns.append(turn)
+                standing = (turns and turns[-1].offer) or standing
                 end = number if turn.action in _ENDS else end
         if rows.keys() <= self.left_out.keys():
             return None
@@ -267,11 +271,11 @@ class Importer:
         places = f"A, B or skip of [parties]: {suggest(text, known)}" if name == "party" else "a list of [actions]"
         raise ValueError(f"the {name} {text!r} is unknown: correct it, or add it to {places}")
 
-    def _acts(self, row: dict[str, str], seat: Seat, turns: list[Turn]) -> Iterator[Turn]:
-        """Yield what a row tells: the turn of its party, and the answer of the other."""
+    def _acts(self, row: dict[str, str], seat: Seat, standing: dict[str, str]) -> Iterator[Turn]:
+        """Yield what a row tells: the turn of its party, and the answer of the other to the standing offer."""
         action, answer = (self._meaning(self._actions, row, name) for name in ("action", "answer"))
         offer = {part: row[by if isinstance(by, str) else by[seat]] for part, by in self.plan.offer.items()}
-        words, standing = self._cell(row, "message"), next((turn.offer for turn in reversed(turns) if turn.offer), {})
+        words = self._cell(row, "message")
         # Beside an answer, zeros and the offer that is answered are no offer: no deal is not a price of 0.
         is_answer = action not in (None, "offer")
         if not any(offer.values()) or (is_answer and (all(map(_ZEROS.fullmatch, offer.values())) or offer == standing)):
