@@ -142,18 +142,18 @@ def confusion(readings: Readings, code: str, one: str, two: str) -> pd.DataFrame
 
 def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
     """Return Cohen's kappa (1960) of each code and pair of coders, with the units that both coded, their share of
-    agreement, and a `note` where all values are the same, so that there is no kappa."""
+    agreement, and a `note` where there is no kappa: all values are the same, or they coded no unit in common."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
     rows = []
     for code, (one, two) in product(book.codes, combinations(readings, 2)):
         table = confusion(readings, code, one, two).to_numpy()
-        if not table.size:
-            continue
+        count = int(table.sum())
         kappa = cohens_kappa(table, return_results=False) if len(table) > 1 else float("nan")
-        sizes = {"code": code, "coders": f"{one}, {two}", "units": table.sum()}
-        note = "" if kappa == kappa else ALL_ALIKE
-        rows.append({**sizes, "alike": table.trace() / table.sum(), "kappa": float(kappa), "note": note})
+        sizes = {"code": code, "coders": f"{one}, {two}", "units": count}
+        note = "" if kappa == kappa else ALL_ALIKE if count else "no unit in common"
+        alike = table.trace() / count if count else float("nan")
+        rows.append({**sizes, "alike": alike, "kappa": float(kappa), "note": note})
     return pd.DataFrame(rows)
 
 

@@ -26,6 +26,8 @@ from negolab.formatting import counted
 from negolab.record import Record
 
 FOLDER, FILE = "codes", "readings.ndjson"
+_TOGETHER = 20
+"""Units that all coders have before the next ones."""
 _MAX_COLUMNS, _CELL_BYTES = 1000, 8
 """Columns of a workbook that are read."""
 
@@ -89,8 +91,17 @@ def _lines(said: Sequence[tuple[int, str, str]], seat: str, name: str) -> list[s
 
 
 def drawn_order(found: Iterable[Unit], coder: str) -> list[Unit]:
-    """Return units in the order that is drawn for a coder, always the same."""
-    return sorted(found, key=lambda unit: blake2b(f"{coder}/{unit.id}".encode(), digest_size=8).digest())
+    """Return units in the order that is drawn for a coder, always the same.
+
+    It is drawn within twenty at a time, which are the same for all coders, so that those who code only some units have
+    most of them in common.
+    """
+
+    def drawn(by: str, units: Iterable[Unit]) -> list[Unit]:
+        return sorted(units, key=lambda unit: blake2b(f"{by}/{unit.id}".encode(), digest_size=8).digest())
+
+    shared = drawn("", found)
+    return [unit for at in range(0, len(shared), _TOGETHER) for unit in drawn(coder, shared[at : at + _TOGETHER])]
 
 
 class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):

@@ -58,6 +58,7 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     page.keyboard.press("Backspace")
     screen.get_by_text("20 of 21").wait_for()
     assert screen.locator(".nl-coder-text").inner_text() == first[19].text
+    assert screen.locator(".nl-marked").count() == 2, "as it was marked"
     own = latest(run, "mine")["anna"]
     assert len(own) == 19 and len(all_readings(run)) == 21
     names = ("small-talk", "tone", "threat")

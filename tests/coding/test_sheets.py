@@ -119,6 +119,13 @@ def test_an_utterance_comes_with_what_was_said_before_it_and_nothing_later(run: 
     assert given[2].before == ("same speaker: My cost is $40.", "other speaker: Too much for me.")
 
 
+def test_coders_have_orders_of_their_own_and_their_first_units_in_common() -> None:
+    found = [coding.Unit(f"u{n}", str(n)) for n in range(50)]
+    anna, ben = (coding.drawn_order(found, coder) for coder in ("anna", "ben"))
+    assert anna != ben and anna[:20] != found[:20] and sorted(anna) == sorted(ben) == sorted(found)
+    assert set(anna[:20]) == set(ben[:20]) and anna == coding.drawn_order(found[::-1], "anna")
+
+
 def test_formulas_in_what_was_said_are_text_and_ids_survive(book: Codebook, tmp_path: Path) -> None:
     run = kept(tmp_path / "own", bargained("60\nMESSAGE: =1+1", "50\nMESSAGE: @SUM(A1)", "accept"))
     sheet = sheet_of(run, book)

@@ -72,7 +72,9 @@ export default {
     };
     const show = () => {
       const unit = model.get("unit"), done = unit.of - unit.left, over = !unit.left;
-      marks = {};
+      // What is taken back is shown as it was marked; a no is no mark.
+      marks = Object.fromEntries(rows.filter(({ code }) => isScale(code) || unit.marks?.[code.name])
+        .map(({ code }) => [code.name, unit.marks?.[code.name]]));
       bar.max = unit.of;
       bar.value = done;
       count.textContent = over ? `All ${unit.of} are coded. Thank you.` : `${done + 1} of ${unit.of}`;
@@ -87,7 +89,9 @@ export default {
       save.disabled = over;
       undo.disabled = !done;
       draw();
-      before.scrollTop = before.scrollHeight;
+      if (before.hidden && document.activeElement === before) save.focus();
+      // The line just before the text is in view; the first time, only when the page is laid out.
+      requestAnimationFrame(() => { before.scrollTop = before.scrollHeight; });
       choices.scrollTop = 0;
     };
     const keep = () => {

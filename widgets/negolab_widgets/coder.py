@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ import msgspec
 import traitlets as t
 
 from negolab.coding.codebook import read_codebook
-from negolab.coding.units import Reading, all_readings, check_kept, drawn_order, keep, latest, units
+from negolab.coding.units import Place, Reading, all_readings, check_kept, drawn_order, keep, latest, units
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import Page
 
@@ -47,7 +48,7 @@ class Coder(Page):
         self._screen.on_msg(lambda _, said, __: self._guard(lambda: self._take(said)))
         super().__init__([self._screen, self._guard.notice], self._guard.show)
         self._kept = all_readings(self._source)
-        self._show()
+        self._show({})
 
     def _take(self, said: dict[str, Any]) -> None:
         """Keep the marks of a unit, or take the last answer back."""
@@ -58,9 +59,11 @@ class Coder(Page):
         codes = {} if undone else self._book.read({name: str(mark) for name, mark in said["marks"].items()})
         self._kept.append(Reading(book=self._name, coder=self._coder, place=place, codes=codes))
         keep(self._source, self._kept[-1:])
-        self._show()
+        self._show({place: own[place].codes} if undone else {})
 
-    def _show(self) -> None:
+    def _show(self, undone: Mapping[Place, dict[str, int]]) -> None:
+        """Show the next unit, with its marks if it was taken back."""
         own = latest(self._source, self._name).get(self._coder, {})
         left = [unit for unit in self._order if self._places[unit.id] not in own]
-        self._screen.unit = {"left": len(left), "of": len(self._order), **(left[0]._asdict() if left else {})}
+        shown = {**left[0]._asdict(), "marks": undone.get(self._places[left[0].id], {})} if left else {}
+        self._screen.unit = {"left": len(left), "of": len(self._order), **shown}
