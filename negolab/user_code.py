@@ -210,7 +210,7 @@ def load(reference: str) -> ModuleType:
         loaded = source_of(sys.modules[module]) if module in sys.modules else None
         if loaded is not None and loaded.reference == code.reference:
             return sys.modules[module]
-        if pin not in ("", code.source.sha256):
+        if (pin or _pins.get(code.reference, "")) not in ("", code.source.sha256):
             raise ValueError(f"{failed}: it has changed since its hash was taken; run the same command again")
         if not str(code.home).startswith((*_INSTALLED, *_LIBRARY)):
             _serve(code, failed)
@@ -234,6 +234,15 @@ def _serve(code: Code, failed: str) -> None:
                 "or restart Python"
             )
     _Finder.codes |= dict.fromkeys(modules, code)
+
+
+_pins: dict[str, str] = {}
+"""Hashes of code that is loaded only as it was, by its path."""
+
+
+def pin(hashes: Mapping[str, str]) -> None:
+    """Refuse the code at these paths from now on if it has another hash."""
+    _pins.update(hashes)
 
 
 def serve(home: str, hashes: Mapping[str, str]) -> None:

@@ -118,8 +118,8 @@ def check_in_place(path: Path, opened: os.stat_result, written: int | None = Non
     `written` to it (None: any number)."""
     if not is_in_place(path, opened):
         raise FileNotFoundError(errno.ENOENT, "was removed, moved or replaced while it was written to", str(path))
-    if written is not None and opened.st_size != written:
-        how = "cut" if opened.st_size < written else "changed"
+    if written is not None and (size := path.stat().st_size) != written:
+        how = "cut" if size < written else "changed"
         raise OSError(errno.EIO, f"was {how} by another program while it was written to", str(path))
 
 

@@ -310,7 +310,10 @@ def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]
     """
     from negolab.formats import transcript
 
-    paths = []
+    for seat in set(seats):
+        if there := next(folder.glob(f"match-*-{seat}.{to}"), None):
+            raise ValueError(f"{there}: already exists: choose another folder with --out, so that none is mixed up")
+    paths: list[Path] = []
     for at, (record, seat) in enumerate(zip_longest(records, seats), 1):
         name = stem = f"match-{at}-{seat}" if seat else _safe(record.id)
         number = 1

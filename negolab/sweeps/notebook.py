@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -66,21 +66,34 @@ class Notebook:
         return user_code.read_modules(self.imports, self._home)
 
     @cached_property
+    def _player_files(self) -> list[Path]:
+        """The files of players that it names, such as `mine.py:Haggler`."""
+        return [self._home / name for source in self.sources for name in _PLAYER_FILE.findall(source)]
+
+    @cached_property
     def modules(self) -> dict[str, bytes]:
-        """The modules that it imports from beside it, and the files of players that it names (`mine.py:Haggler`)."""
+        """The modules beside the notebook that it imports, directly or indirectly, and the files of its players."""
         found = {**self._imported}
-        for file in [self._home / name for source in self.sources for name in _PLAYER_FILE.findall(source)]:
+        for file in self._player_files:
             found |= user_code.read_modules([file.stem], file.parent)
         return found
 
-    @property
-    def startup(self) -> str:
-        """Code that loads in a kernel what cells import: from the folder nothing but what was hashed."""
+    def startup(self, players: Iterable[Path] = ()) -> str:
+        """Return code that loads in a kernel what cells import, nothing from the folder but as it is hashed now.
+
+        Args:
+            players: Files of players that cells play besides those that the notebook names.
+        """
         hashes = {name: hashlib.sha256(data).hexdigest() for name, data in self._imported.items()}
-        serve = f"from negolab import user_code\nuser_code.serve({str(self._home.resolve())!r}, {hashes!r})\n"
+        codes = [user_code.read_code(str(file)) for file in (*self._player_files, *players) if file.is_file()]
+        pins = {code.reference: code.source.sha256 for code in codes if code is not None}
+        lines = ["from negolab import user_code"] if hashes or pins else []
+        lines += [f"user_code.serve({str(self._home.resolve())!r}, {hashes!r})"] if hashes else []
+        lines += [f"user_code.pin({pins!r})"] if pins else []
         # Failures are left to the notebook, where they are seen.
-        loads = [f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in self.imports]
-        return (serve if hashes else "") + "\n".join(loads)
+        return "\n".join(
+            [*lines, *(f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in self.imports)]
+        )
 
     @cached_property
     def sha256(self) -> str:

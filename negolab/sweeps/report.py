@@ -128,7 +128,7 @@ def _run_notebook(notebook: Notebook, run: Path) -> Any:
         raise ValueError(f"{source} has no parameter {PARAMETER}: it would not know which sweep to report on")
     variables = environment.scrubbed_environment((user_code.TRUSTED,), PLOTLY_RENDERER="plotly_mimetype")
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
-        kernel = kernels.start_kernel(variables, str(source.resolve().parent), notebook.startup)
+        kernel = kernels.start_kernel(variables, str(source.resolve().parent), notebook.startup())
         try:
             return execute_notebook(source, Path(folder) / REPORT, {PARAMETER: str(run)}, kernel)
         except PapermillExecutionError as error:

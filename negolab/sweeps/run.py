@@ -145,7 +145,8 @@ class Sweep:
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
             job = self._prepare_job(broker)
-            opened = {path: path.stat() for path in (self.folder.path, self.folder.path / manifest.FILE)}
+            opened, kept = self.folder.path.stat(), self.folder.path / manifest.FILE
+            written = kept.stat()
             ended = {**self.folder.unsuccessful(), **self.folder.done()}
             missing = list(missing_cells(self.plan, self.folder, self._retry))
             missing_ids = {cell.id for cell in missing}
@@ -158,8 +159,8 @@ class Sweep:
                         if broker is not None:
                             check_broker(client, broker.url)
                         for cell, future in _run_cells(client, job, missing, counter, broker):
-                            for path, stat in opened.items():
-                                check_in_place(path, stat)
+                            check_in_place(self.folder.path, opened)
+                            check_in_place(kept, written, written.st_size)
                             counter.add(self._status(cell, future))
                 except KeyboardInterrupt:
                     if scheduler is not None:  # its workers go on; by now they have no more cells of this sweep
@@ -235,7 +236,7 @@ class Sweep:
                 **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with())},
                 **({} if broker is None else broker.cell_environment()),
             ),
-            imports=self._notebook.startup,
+            imports=self._notebook.startup(Path(each.head) for each in self._players.values()),
             parameters=tuple(self._notebook.parameters),
             cell_seconds=self.plan.limits.cell_seconds,
             models=broker is not None,

@@ -69,8 +69,8 @@ class Entrant(NamedTuple):
     levels: Mapping[str, str]
 
 
-MOST_CONDITIONS = 500
-"""Combinations of conditions, at most: each is a player of its own."""
+MOST_ENTRANTS = 200
+"""Players times combinations of conditions, at most: their pairings are all prepared at once."""
 
 
 class TournamentPlan(TomlTable, frozen=True, kw_only=True):
@@ -104,9 +104,9 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
         for name, levels in self.conditions.items():
             if not levels or not all(isinstance(level, dict) for level in levels.values()):
                 raise ValueError(f"conditions: {name}: its values are tables: write NAME = {{...}}")
-        if (count := prod(map(len, self.conditions.values()))) > MOST_CONDITIONS:
+        if (count := len(self.players) * prod(map(len, self.conditions.values()))) > MOST_ENTRANTS:
             raise ValueError(
-                f"conditions: a model would play under {count:,} of them, and at most {MOST_CONDITIONS} are possible"
+                f"{count:,} players, each under all conditions, are more than {MOST_ENTRANTS}: leave some of them out"
             )
         entrants = self.entrants()
         if self.conditions:

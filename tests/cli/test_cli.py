@@ -285,6 +285,8 @@ def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
         for hidden in (record.id, str(record.header.seed), *record.header.players.values(), "worth start"):
             assert hidden not in shown
     assert len(list((tmp_path / "out").iterdir())) == 2
+    said = refusal("export", str(tmp_path), "--to", to, "--seat", "A", "--out", str(tmp_path / "out"))
+    assert f"match-1-A.{to}: already exists: choose another folder with --out" in said
 
 
 _SIDE = {"A": "B", "B": "A"}

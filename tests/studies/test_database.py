@@ -564,16 +564,16 @@ def test_a_copy_of_the_same_size_or_bigger_that_overwrites_the_file_is_noticed(t
         with closing(Database(path)) as database, database._write():
             for _ in range(count):
                 database.note("kept", "test", text)
-    if kind != "another's":
-        shutil.copy(file, copy)
     if kind == "one that went on elsewhere":
+        shutil.copy(file, copy)
         with closing(Database(copy)) as twin:
             twin.claim()
             for _ in range(300):
                 twin.note("kept", "test", text)
     with closing(Database(file)) as database:
-        if kind != "an older":
-            database.claim()
+        database.claim()
+        if kind == "an older":
+            shutil.copy(file, copy)
         database.note("kept", "test")
         database.owed = True
         database.forget()  # writes it to the file, which stays as long as it was
@@ -637,13 +637,11 @@ def test_text_that_is_forgotten_is_no_loss_of_the_log(tmp_path: Path) -> None:
 @pytest.mark.database
 def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_again(database_url: str) -> None:
     with closing(Database(database_url)) as database:
-        then = database._rows(sa.text("SELECT value FROM meta WHERE name = 'writes'"))[0].value
+        database.claim()
         database.study("haggling", "text")  # which leaves no note
         database.hold()
-        with database._write() as c:  # what it wrote is gone, as after a restore
-            c.execute(sa.text(f"UPDATE meta SET value = '{then}' WHERE name = 'writes'"))
-            database.last = 0
-        database.last = int(then) + 2
+        with closing(Database(database_url)) as other, other._write() as c:  # as a restore does
+            c.execute(sa.text("UPDATE meta SET value = '0' WHERE name = 'writes'"))
         for use in (database.hold, lambda: database.note("lost", "test")):
             with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
                 use()
@@ -654,13 +652,19 @@ def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_a
     Database(database_url).close()
 
 
-def test_a_copy_restored_by_sqlite_itself_is_noticed_by_the_next_write(tmp_path: Path) -> None:
+@pytest.mark.parametrize("opened", [0, 9])
+def test_a_copy_restored_by_sqlite_itself_is_noticed_by_the_next_write(tmp_path: Path, opened: int) -> None:
+    """However often somebody has looked at it before."""
     file, copy = tmp_path / "people.db", tmp_path / "copy.db"
     with closing(Database(file)) as database:
+        database.claim()
         database.study("haggling", "text")
         with closing(sqlite3.connect(file)) as source, closing(sqlite3.connect(copy)) as target:
             source.backup(target)
         database.study("others", "text")
+        for _ in range(opened):
+            with closing(Database(copy)) as looked_at:
+                looked_at.invite("haggling", 1)
         with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(file)) as target:
             source.backup(target)
         with pytest.raises(sa.exc.OperationalError, match=r"is gone|removed, replaced or cut"):

@@ -165,17 +165,33 @@ def test_cells_import_from_the_folder_what_is_hashed_and_nothing_else(tmp_path: 
     assert not ran.exists()
 
 
-def test_a_module_that_is_changed_while_a_sweep_runs_fails_the_cells_that_would_import_it(tmp_path: Path) -> None:
-    own = tmp_path / "own.py"
-    own.write_text("import pathlib\nVALUE = 'hashed'\n")
-    file = write_plan(tmp_path, "repeats = 4\n")
-    change = f"import pathlib\npathlib.Path({str(own)!r}).write_text('VALUE = 2')\n"
-    sweeps.write_notebook(tmp_path, body=f"import own\n{change}open(out + '/kept.txt', 'w').write(own.VALUE)")
+MINE = """
+import negolab as nl
+class Mine(nl.Scripted):
+    def act(self, game, seen):
+        return game.options(seen)[0]
+"""
+PLAYS = "import negolab as nl\nawait nl.run('bargaining', 'mine.py:Mine', 'linear', n=1, out=out)"
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "cell"),
+    [
+        ("own.py", "VALUE = 1", "import own\nopen(out + '/kept.txt', 'w').close()"),
+        ("mine.py", MINE, PLAYS),
+    ],
+)
+def test_code_that_is_changed_while_a_sweep_runs_fails_the_cells_that_would_run_it(
+    tmp_path: Path, name: str, text: str, cell: str
+) -> None:
+    own = tmp_path / name
+    own.write_text(text)
+    file = write_plan(tmp_path, "repeats = 3\n")
+    sweeps.write_notebook(tmp_path, body=f"{cell}\nopen({str(own)!r}, 'a').write('# changed')")
     end = run_sweep(file, tmp_path / "out")
     assert set(end.states) == {"done", "failed"}
-    assert {kept.read_text() for kept in (tmp_path / "out/cells").rglob("kept.txt")} == {"hashed"}
-    (error,) = {each.error.text for each in SweepFolder(tmp_path / "out").unsuccessful().values() if each.error}
-    assert error == f"{own} has changed since its hash was taken; run the same command again"
+    told = [each.error.text for each in SweepFolder(tmp_path / "out").unsuccessful().values() if each.error]
+    assert all("has changed since its hash was taken; run the same command again" in text for text in told)
 
 
 def test_modules_are_not_written_through_a_link(tmp_path: Path) -> None:
@@ -361,8 +377,13 @@ def _lose_the_manifest(out: Path) -> str:
     return f"{out / 'manifest.json'}: was removed, moved or replaced while it was written to"
 
 
+def _cut_the_manifest(out: Path) -> str:
+    os.truncate(out / "manifest.json", 300)
+    return f"{out / 'manifest.json'}: was cut by another program while it was written to"
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("lose", [_lose_a_cell, _lose_the_folder, _lose_the_manifest])
+@pytest.mark.parametrize("lose", [_lose_a_cell, _lose_the_folder, _lose_the_manifest, _cut_the_manifest])
 def test_a_sweep_whose_cells_are_lost_ends_with_an_error(lose: Callable[[Path], str], tmp_path: Path) -> None:
     file, out = write_plan(tmp_path, "repeats = 4\n"), tmp_path / "out"
     driver = driving(file, out)

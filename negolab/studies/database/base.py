@@ -85,7 +85,7 @@ class BaseDatabase:
         url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
         clock: Time in seconds since 1970.
         known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
-        last: Number of writes that it must have seen.
+        last: Number of writes of hosts that it must have seen.
 
     Raises:
         ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
@@ -107,7 +107,7 @@ class BaseDatabase:
         self._filed = ("", False, 0)
         self._looking = threading.Lock()
         self.last = last
-        """Number of writes that the database is known to have seen: an older copy has seen fewer."""
+        """Number of writes of hosts that the database is known to have seen: an older copy has seen fewer."""
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -201,15 +201,17 @@ class BaseDatabase:
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
-        """Begin a transaction that is counted when it ends."""
+        """Begin a transaction, which is counted for a host: no copy can have more of its writes than it made."""
         with self._engine.begin() as c:
             yield c
-            writes = int(c.scalar(_COUNT) or 0)
+            if not self._host:
+                return
+            writes = int(c.scalar(_COUNT, {"mark": self._host}) or 0)
             self._check_last(writes - 1)
         self.last = max(self.last, writes)
 
     def _check_last(self, writes: int) -> None:
-        """Raise if the database has seen fewer writes than are known, as an older copy has."""
+        """Raise if the database has seen fewer writes of hosts than are known, as an older copy has."""
         if writes < self.last:
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("what was saved last is gone"))
 
@@ -259,8 +261,8 @@ class BaseDatabase:
         """
         if self.file is not None and shutil.disk_usage(self.file.parent).free < 1 << 20:
             raise ValueError(f"{self}: its disk is full: free at least a megabyte on it")
-        with self._write():
-            pass  # it is counted
+        with self._write() as c:
+            c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
 
     def server(self) -> tuple[str, float | None]:
         """Return the database's name with its version, and its time in seconds since 1970 (None: it is ours)."""
@@ -287,10 +289,11 @@ class BaseDatabase:
             self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
             if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
                 raise DatabaseInUse(_TAKEN.format(self))
-        self._host = uuid.uuid4().hex
+        mark, self._host = uuid.uuid4().hex, ""
         with self._write() as c:
             c.execute(meta.delete().where(meta.c.name == "host"))
-            c.execute(meta.insert().values(name="host", value=self._host))
+            c.execute(meta.insert().values(name="host", value=mark))
+        self._host = mark
         self.owed = True
         self.forget()  # the log is written to the file, in which the mark is looked for
 
@@ -422,9 +425,10 @@ def _goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
     return os.path.samestat(seen, now) and now.st_size >= seen.st_size
 
 
+_OTHER = meta.alias()
 _COUNT = (
     meta.update()
-    .where(meta.c.name == "writes")
+    .where(meta.c.name == "writes", sa.exists().where(_OTHER.c.name == "host", _OTHER.c.value == sa.bindparam("mark")))
     .values(value=sa.cast(sa.cast(meta.c.value, sa.BigInteger) + 1, sa.Text))
     .returning(meta.c.value)
 )
