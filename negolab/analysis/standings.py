@@ -100,7 +100,7 @@ class Table(NamedTuple):
         parts, found = [self.why], self.ranking
         if found is not None:
             parts = ["known exactly: nothing is random" if self.exact else f"{found.draws:,} draws"]
-            parts += [f"no ranks below {LEAST_DRAWS}"] * (found.ranks is None)
+            parts += [f"no ranks with fewer than {LEAST_DRAWS} draws"] * (found.ranks is None)
             parts += [f"{found.left_out:,} incomplete"] * bool(found.left_out)
         parts += [f"{self.no_zone:,} draws without a zone of agreement left out"] * bool(self.no_zone)
         parts += [f"{self.stopped:,} matches stopped"] * bool(self.stopped)

@@ -89,6 +89,9 @@ _NUMBERS = {
 }
 
 
+_DIGITS = 100
+
+
 def read_number(text: str, decimal: str = ".") -> str:
     """Return a number in plain digits, without currency and marks between thousands.
 
@@ -100,8 +103,8 @@ def read_number(text: str, decimal: str = ".") -> str:
     """
     plain = " ".join("".join(char for char in text if unicodedata.category(char) != "Sc").split())
     found = _NUMBERS[decimal].fullmatch(plain)
-    if found is None:
-        what = f"{text!r} is not a number of 0 or more with decimal = {decimal!r}"
+    if found is None or len(plain) > _DIGITS:
+        what = f"{text!r:.60} is not a number of 0 or more with decimal = {decimal!r}"
         raise ValueError(f"{what}: correct it, or list it under empty")
     whole, fraction = re.sub(r"\D", "", found[1]).lstrip("0") or "0", (found[2] or "").rstrip("0")
     return f"{whole}.{fraction}" if fraction else whole

@@ -47,6 +47,8 @@ RETURNED = ("RETURNED", "TIMED-OUT")
 """Prolific's words for a submission that gives its place back."""
 MAX_PEOPLE = 20_000
 """People in an export: hashing an id takes some 15 ms."""
+_NAMED = 9
+"""Lines that are named, at most."""
 _MANY = 500
 """People for whom progress is shown."""
 
@@ -335,7 +337,8 @@ def _consider(
     """Put what is due to an id into the settlement, or say why nothing is."""
     state, statuses = entry.status(form), ", ".join(dict.fromkeys(entry.statuses))
     if len(entry.lines) > 1:
-        lines = " and ".join(map(str, entry.lines))
+        more = f" and {len(entry.lines) - _NAMED:,} more" if len(entry.lines) > _NAMED else ""
+        lines = " and ".join(map(str, entry.lines[:_NAMED])) + more
         settlement.said.append(f"{entry.id}: repeated in lines {lines} ({statuses or 'no status'}): counted once")
     if person is None:
         settlement.said.append(f"{entry.id}: unknown: nobody with this id was in this study")

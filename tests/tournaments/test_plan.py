@@ -133,6 +133,6 @@ def test_the_plan_on_models_is_played_in_all_five_games_without_a_model_and_with
 def test_a_new_plan_is_played_as_it_is_and_with_what_it_explains(tmp_path: Path) -> None:
     succeeding("new", "tournament", "spring", cwd=tmp_path)
     ran = negolab("tournament", "spring.toml", "--n", "2", cwd=tmp_path)
-    assert ran.returncode == 0 and "no ranks below 10" in ran.stdout, ran.stderr
+    assert ran.returncode == 0 and "no ranks with fewer than 10 draws" in ran.stdout, ran.stderr
     text = (tmp_path / "spring.toml").read_text()
     assert len(parts(tmp_path, re.sub(r"^# (?=\[|\w+ +=)", "", text, flags=re.MULTILINE))) == 42
