@@ -51,3 +51,24 @@ def test_a_person_plays_a_game_on_the_served_page(game: str, hand: Any, served: 
     for name in ("Replay", "Play"):
         page.get_by_role("link", name=name, exact=True).click()
     page.get_by_role("button", name="Rematch").wait_for()
+
+
+@pytest.mark.long
+def test_keys_work_right_after_an_offer_was_sent_and_escape_leaves_a_field(served: Served, visit: Any) -> None:
+    page = visit(served.url)
+    open_lobby(page)
+    table = start_match(Keyboard(page), "bargaining")
+    in_field = "() => document.activeElement.closest('.nl-compose')"
+    on_card = "() => document.activeElement.matches('.nl-decision')"
+    page.keyboard.press("o")
+    page.wait_for_function(in_field)
+    page.keyboard.type("1")
+    page.keyboard.press("Enter")
+    page.wait_for_function(on_card)
+    page.keyboard.press("?")
+    table.locator(".nl-keys[open]").wait_for()
+    page.keyboard.press("o")
+    page.wait_for_function(in_field)
+    page.keyboard.press("Escape")
+    page.wait_for_function(on_card)
+    assert table.locator(".nl-keys[open]").count() == 0

@@ -167,6 +167,8 @@ export default {
     details.append(summary);
     el.append(details);
     const card = () => el.closest(".nl-page")?.querySelector(".nl-decision");
+    let sent = null;
+    const rest = () => { card().tabIndex = -1; card().focus({ preventScroll: true }); };
     const first = (within, kinds) => [...within.querySelectorAll(kinds)].find(seen);
     const sheet = (open) => { if (card()) card().dataset.open = open ? "compose" : ""; };
     const compose = () => {
@@ -196,11 +198,15 @@ export default {
       if (!event.target.matches(FILLED) || !event.target.closest(".nl-compose")) return;
       let around = event.target, button;
       while (card()?.contains(around) && !(button = first(around, ".nl-send"))) around = around.parentElement;
-      if (button) { event.preventDefault(); if (!event.repeat) button.click(); }
+      if (button) { event.preventDefault(); if (!event.repeat) { button.click(); sent = event.target; } }
     };
+    const typed = () => { sent = null; };
     const pressed = (event) => {
       if (event.key === "Enter") return send(event);
-      if (event.key === "Escape") return shut();
+      if (event.key === "Escape") {
+        if (card()?.contains(event.target)) rest();
+        return shut();
+      }
       const act = keys[event.key.toLowerCase()];
       if (!act || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
       if (event.target.closest(TYPING) || event.target.isContentEditable || !el.offsetParent) return;
@@ -212,20 +218,19 @@ export default {
       if (target.closest(".nl-go")) compose();
       if (target.closest(".nl-back")) sheet(false);
     };
-    // Whoever writes something keeps the focus.
+    // Whoever writes something keeps the focus, but not in a field that was sent and is as it was.
     const arrive = (frames) => {
       const place = card(), focused = document.activeElement;
-      if (focused && focused.closest(TYPING) && seen(focused)) return;
+      if (focused && focused !== sent && focused.closest(TYPING) && seen(focused)) return;
       if (!place && frames > 0) { requestAnimationFrame(() => arrive(frames - 1)); return; }
-      if (!place) return;
-      place.tabIndex = -1;
-      place.focus({ preventScroll: true });
+      if (place) rest();
     };
     let page = null;
     const attach = (frames) => {
       page = card() && outermost(el);
       if (page) {
         page.addEventListener("keydown", pressed);
+        page.addEventListener("input", typed);
         // Above the page, whose shield lets no press through.
         document.addEventListener("click", clicked, true);
       } else if (frames > 0) requestAnimationFrame(() => attach(frames - 1));
@@ -241,7 +246,9 @@ export default {
     if (model.get("turn") >= 0) arrive(300);
     return () => {
       model.off("change:turn", turned);
-      if (page) { page.removeEventListener("keydown", pressed); document.removeEventListener("click", clicked, true); }
+      page?.removeEventListener("keydown", pressed);
+      page?.removeEventListener("input", typed);
+      if (page) document.removeEventListener("click", clicked, true);
     };
   },
 };
