@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import logging
-import os
 import re
 import shutil
 import sqlite3
 import threading
 import uuid
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import sleep
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import filelock
 import msgspec
@@ -23,9 +21,9 @@ from sqlalchemy.engine import Connection
 from typing_extensions import override
 
 from negolab._internal.validation import located
-from negolab.game import SEATS
 from negolab.match import replace_surrogates
 from negolab.studies.clock import time
+from negolab.studies.database.condition import check_types, filed, goes_on, number, stats
 from negolab.studies.database.connection import (
     DatabaseClosed,
     connect,
@@ -34,7 +32,7 @@ from negolab.studies.database.connection import (
     describe_error,
     forget,
 )
-from negolab.studies.database.schema import SCHEMA, events, meta, metadata, notes, participants
+from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
 
 log = logging.getLogger("negolab.studies")
 
@@ -101,7 +99,7 @@ class BaseDatabase:
         is_file = self._engine.dialect.name == "sqlite"
         self.file = Path(str(self.url.database)) if is_file else None
         """SQLite's file; None: PostgreSQL."""
-        self._seen = _stats(self.file)
+        self._seen = stats(self.file)
         self._host = ""
         """Random mark of the host that has claimed it: no copy that went on elsewhere has it."""
         self._filed = ("", False, 0)
@@ -118,7 +116,7 @@ class BaseDatabase:
             with self._write() as c:
                 self.id = self._made(c, known)
                 """Random id of the database and its copies."""
-            self._seen = _stats(self.file)
+            self._seen = stats(self.file)
         except (sa.exc.DBAPIError, ValueError) as error:
             self.close()
             if isinstance(error, ValueError):
@@ -145,7 +143,7 @@ class BaseDatabase:
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
-        if there and _number(kept.get("writes", "0"), self) < self.last:
+        if there and number(kept.get("writes", "0"), self) < self.last:
             raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
         metadata.create_all(c)
         if there and self.file is not None:
@@ -179,7 +177,7 @@ class BaseDatabase:
         if self.owed:
             with self._looking:  # the log is cut by us
                 self.owed = not forget(self._engine)
-                self._seen = _stats(self.file)
+                self._seen = stats(self.file)
 
     @contextmanager
     def _joined(self, begin: Callable[[], AbstractContextManager[Connection]]) -> Iterator[Connection]:
@@ -239,8 +237,8 @@ class BaseDatabase:
     def _is_lost(self) -> bool:
         """Return True if SQLite's file or log was removed, moved, replaced or cut since it was looked at last."""
         with self._looking:
-            now = _stats(self.file)
-            if not all(path in now and _goes_on(seen, now[path]) for path, seen in self._seen.items()):
+            now = stats(self.file)
+            if not all(path in now and goes_on(seen, now[path]) for path, seen in self._seen.items()):
                 return True
             self._seen = now
             return False
@@ -249,7 +247,7 @@ class BaseDatabase:
         """Return False if SQLite's file is not ours by what it holds, or holds less than before, after a pause: while
         the log is copied into it, it may look so."""
         sleep(pause)
-        now, before = _filed(file, self._host), self._filed
+        now, before = filed(file, self._host), self._filed
         self._filed = max(now, before)
         return now >= before and now[0] in ("", self.id)
 
@@ -405,26 +403,6 @@ class BaseDatabase:
         return [Note(*row) for row in self._rows(chosen.where(notes.c.kind.in_(kinds)) if kinds else chosen)]
 
 
-def _number(text: str, name: object) -> int:
-    if not re.fullmatch("[0-9]{1,15}", text):
-        raise ValueError(f"{name}: its table meta is damaged: restore a copy of the database")
-    return int(text)
-
-
-def _stats(file: Path | None) -> dict[Path, os.stat_result]:
-    """Return the states of SQLite's file and of its log, of those that are there."""
-    found = {}
-    for path in () if file is None else (file, file.with_name(f"{file.name}-wal")):
-        with suppress(OSError):
-            found[path] = path.stat()
-    return found
-
-
-def _goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
-    """Return True for the same file, and no less of it: SQLite cuts its file never, and its log only in `forget`."""
-    return os.path.samestat(seen, now) and now.st_size >= seen.st_size
-
-
 _OTHER = meta.alias()
 _COUNT = (
     meta.update()
@@ -432,17 +410,6 @@ _COUNT = (
     .values(value=sa.cast(sa.cast(meta.c.value, sa.BigInteger) + 1, sa.Text))
     .returning(meta.c.value)
 )
-
-
-def _filed(file: Path, host: str) -> tuple[str, bool, int]:
-    """Return the id that SQLite's file holds by itself, without its log, if it has this host's mark, and the number of
-    writes; ("", False, 0): it holds none."""
-    try:
-        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)) as c:
-            kept = dict(c.execute("SELECT name, value FROM meta"))
-        return str(kept.get("id", "")), kept.get("host") == host, int(kept.get("writes", 0))
-    except (sqlite3.DatabaseError, TypeError, ValueError):
-        return "", False, 0
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:
@@ -467,27 +434,6 @@ def ours(c: Connection) -> bool:
     return inspector.has_table(meta.name) and {column["name"] for column in inspector.get_columns(meta.name)} == set(
         meta.c.keys()
     )
-
-
-_STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
-
-
-def check_types(c: Connection, name: str) -> None:
-    """Raise `ValueError` for a value that is not of its column's type: SQLite takes any."""
-    for table in metadata.sorted_tables:
-        odd = [sa.func.typeof(one).not_in(_stored(one)) for one in table.columns]
-        odd += [~one.between(0, 2**38) for one in table.columns if one.type.python_type is float]  # times
-        odd += [one.not_in(SEATS) for one in table.columns if one.name == "seat"]
-        if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(*odd)).limit(1)):
-            raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
-    seq = events.c.seq
-    gap = sa.or_(sa.func.min(seq) != 0, sa.func.max(seq) + 1 != sa.func.count())
-    if c.scalar(sa.select(events.c.match).group_by(events.c.match).having(gap).limit(1)) is not None:
-        raise ValueError(f"{name}: its table events lacks some: restore a copy of the database")
-
-
-def _stored(column: sa.Column[Any]) -> tuple[str, ...]:
-    return (*_STORED[column.type.python_type], *(["null"] if column.nullable else []))
 
 
 def alone(c: Connection) -> None:

@@ -1,0 +1,70 @@
+"""The condition of a database that may have been changed by others: its file, what that holds, and its values."""
+
+from __future__ import annotations
+
+import os
+import re
+import sqlite3
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+from sqlalchemy.engine import Connection
+
+from negolab.game import SEATS
+from negolab.studies.database.schema import events, metadata
+
+
+def number(text: str, name: object) -> int:
+    """Return the number of writes that a text of the table `meta` holds; `ValueError` names the database."""
+    if not re.fullmatch("[0-9]{1,15}", text):
+        raise ValueError(f"{name}: its table meta is damaged: restore a copy of the database")
+    return int(text)
+
+
+def stats(file: Path | None) -> dict[Path, os.stat_result]:
+    """Return the states of SQLite's file and of its log, of those that are there."""
+    found = {}
+    for path in () if file is None else (file, file.with_name(f"{file.name}-wal")):
+        with suppress(OSError):
+            found[path] = path.stat()
+    return found
+
+
+def goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
+    """Return True for the same file, and no less of it: SQLite cuts its file never, and its log only in `forget`."""
+    return os.path.samestat(seen, now) and now.st_size >= seen.st_size
+
+
+def filed(file: Path, host: str) -> tuple[str, bool, int]:
+    """Return the id that SQLite's file holds by itself, without its log, if it has this host's mark, and the number of
+    writes; ("", False, 0): it holds none."""
+    try:
+        with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)) as c:
+            kept = dict(c.execute("SELECT name, value FROM meta"))
+        return str(kept.get("id", "")), kept.get("host") == host, int(kept.get("writes", 0))
+    except (sqlite3.DatabaseError, TypeError, ValueError):
+        return "", False, 0
+
+
+_STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
+
+
+def check_types(c: Connection, name: str) -> None:
+    """Raise `ValueError` for a value that is not of its column's type: SQLite takes any."""
+    for table in metadata.sorted_tables:
+        odd = [sa.func.typeof(one).not_in(_stored(one)) for one in table.columns]
+        odd += [~one.between(0, 2**38) for one in table.columns if one.type.python_type is float]  # times
+        odd += [one.not_in(SEATS) for one in table.columns if one.name == "seat"]
+        if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(*odd)).limit(1)):
+            raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
+    seq = events.c.seq
+    gap = sa.or_(sa.func.min(seq) != 0, sa.func.max(seq) + 1 != sa.func.count())
+    if c.scalar(sa.select(events.c.match).group_by(events.c.match).having(gap).limit(1)) is not None:
+        raise ValueError(f"{name}: its table events lacks some: restore a copy of the database")
+
+
+def _stored(column: sa.Column[Any]) -> tuple[str, ...]:
+    return (*_STORED[column.type.python_type], *(["null"] if column.nullable else []))
