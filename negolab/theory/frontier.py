@@ -1,7 +1,8 @@
 """The exact Pareto frontier of two linear worths over the sets of items within one budget (0/1 knapsack).
 
 `is_undominated` and `max_harmonic_mean` answer two questions about a frontier without listing it, for instances too
-large for that: they drop every state whose linear relaxation (Dantzig 1957) rules it out.
+large for that: they drop every state whose linear relaxation (Dantzig 1957) rules it out. Some numbers leave more
+states than a machine can hold: a search that has looked at `MOST_STATES` answers None.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ import numpy.typing as npt
 Key = int | str
 Column = npt.NDArray[Any]
 Numbers = Mapping[str, int] | Sequence[int]
+MOST_STATES = 16_000_000
+"""States that one search looks at: about half a minute. 50 random items need 100,000 to 2,000,000."""
 
 
 class Frontier(msgspec.Struct, frozen=True, gc=False):
@@ -37,8 +40,8 @@ class Frontier(msgspec.Struct, frozen=True, gc=False):
         return self.points[0][1]
 
 
-def knapsack(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier:
-    """Return the frontier over all sets whose efforts sum to at most `limit`.
+def knapsack(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier | None:
+    """Return the frontier over all sets whose efforts sum to at most `limit`; None beyond `MOST_STATES`.
 
     Nemhauser and Ullmann 1969; for two worths Bazgan, Hugot and Vanderpooten 2009 (without their bounds).
 
@@ -55,7 +58,7 @@ def knapsack(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier:
         ValueError: A number is negative, or the columns have different lengths.
 
     Example:
-        >>> knapsack([1, 1], [3, 1], [1, 2], 1).points
+        >>> cast(Frontier, knapsack([1, 1], [3, 1], [1, 2], 1)).points
         ((1, 2), (3, 1))
     """
     keys, columns = aligned_columns(effort, a, b)
@@ -65,7 +68,8 @@ def knapsack(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier:
 def best_set(effort: Numbers, worth: Numbers, limit: int) -> frozenset[Any]:
     """Return one set of the largest worth within `limit`."""
     keys, (efforts, worths) = aligned_columns(effort, worth)
-    return _frontier(keys, efforts, worths, (0,) * len(keys), limit).sets[0]
+    # Of a single worth there are few states, and a search without an end never answers None.
+    return cast(Frontier, _frontier(keys, efforts, worths, (0,) * len(keys), limit)).sets[0]
 
 
 def aligned_columns(*columns: Numbers) -> tuple[tuple[Key, ...], list[tuple[int, ...]]]:
@@ -82,12 +86,14 @@ def aligned_columns(*columns: Numbers) -> tuple[tuple[Key, ...], list[tuple[int,
 @lru_cache(maxsize=1024)
 def _frontier(
     keys: tuple[Key, ...], effort: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...], limit: int
-) -> Frontier:
+) -> Frontier | None:
     if min((*effort, *a, *b, limit), default=0) < 0:
         raise ValueError("efforts, worths and the limit must be at least 0")
     items = [i for i in item_order(effort, a, b) if effort[i] <= limit]
     search = _Search([effort[i] for i in items], [a[i] for i in items], [b[i] for i in items], limit)
     found = search.run()
+    if found is None:
+        return None
     points = tuple((x, y) for x, y, _, _ in found)
     sets = tuple(frozenset(keys[items[k]] for k in search.taken(node, rest)) for _, _, node, rest in found)
     return Frontier(points, sets)
@@ -114,23 +120,27 @@ class _Search:
         self.effort, self.a, self.b = effort, a, b
         self.limit = limit
         self.above = sum(a) + 1
+        self.most = MOST_STATES if any(b) else None
         small = max(sum(effort), sum(a), sum(b), limit) < 1 << 62
         self.kind: Any = np.int64 if small else object
         self._starts = [1]
         self._trail: list[tuple[int, Column]] = []
 
-    def run(self) -> list[tuple[int, int, int, int]]:
+    def run(self) -> list[tuple[int, int, int, int]] | None:
         """Return `(a, b, node, k)` by rising a: worths of the set that is `node`'s items and all from the k-th on."""
         zero = np.zeros(1, self.kind)
         states = (zero, zero, zero, np.zeros(1, np.int64))
         done: list[tuple[int, int, int, int]] = []
-        rest, rest_a, rest_b = sum(self.effort), sum(self.a), sum(self.b)
+        rest, rest_a, rest_b, looked = sum(self.effort), sum(self.a), sum(self.b), 0
         for k, effort in enumerate(self.effort):
             fits = states[0] + rest <= self.limit
             if fits.any():
                 _, a, b, node = (column[fits] for column in states)
                 done += zip((a + rest_a).tolist(), (b + rest_b).tolist(), node.tolist(), [k] * len(a), strict=True)
                 states = cast(Any, tuple(column[~fits] for column in states))
+            looked += len(states[0])
+            if self.most and looked > self.most:
+                return None
             states = self._offer(states, k)
             rest, rest_a, rest_b = rest - effort, rest_a - self.a[k], rest_b - self.b[k]
         _, a, b, node = states
@@ -205,20 +215,23 @@ Row = tuple[int, ...]
 _SLACK = 1e-6
 
 
-def is_undominated(effort: Numbers, a: Numbers, b: Numbers, limit: int, point: tuple[int, int]) -> bool:
-    """Return True if no set within `limit` is worth at least `point` in both and more in one."""
+def is_undominated(effort: Numbers, a: Numbers, b: Numbers, limit: int, point: tuple[int, int]) -> bool | None:
+    """Return True if no set within `limit` is worth at least `point` in both and more in one; None beyond
+    `MOST_STATES`."""
     _, columns = aligned_columns(effort, a, b)
-    return not _dominated(*columns, limit, *point)
+    dominated = _dominated(*columns, limit, *point)
+    return None if dominated is None else not dominated
 
 
-def max_harmonic_mean(effort: Numbers, a: Numbers, b: Numbers, limit: int, tops: tuple[int, int]) -> float:
-    """Return the largest harmonic mean of the worths in percent of `tops`, over the sets within `limit`."""
+def max_harmonic_mean(effort: Numbers, a: Numbers, b: Numbers, limit: int, tops: tuple[int, int]) -> float | None:
+    """Return the largest harmonic mean of the worths in percent of `tops`, over the sets within `limit`; None beyond
+    `MOST_STATES`."""
     _, columns = aligned_columns(effort, a, b)
     return _max_harmonic_mean(*columns, limit, *tops)
 
 
 @lru_cache(maxsize=1024)
-def _dominated(effort: Row, a: Row, b: Row, limit: int, least_a: int, least_b: int) -> bool:
+def _dominated(effort: Row, a: Row, b: Row, limit: int, least_a: int, least_b: int) -> bool | None:
     slopes = [(np.cos(angle), np.sin(angle)) for angle in np.linspace(0.1, 1.47, 9)]
 
     def dominating(worth_a: Column, worth_b: Column) -> bool:
@@ -235,7 +248,7 @@ def _dominated(effort: Row, a: Row, b: Row, limit: int, least_a: int, least_b: i
 
 
 @lru_cache(maxsize=1024)
-def _max_harmonic_mean(effort: Row, a: Row, b: Row, limit: int, top_a: int, top_b: int) -> float:
+def _max_harmonic_mean(effort: Row, a: Row, b: Row, limit: int, top_a: int, top_b: int) -> float | None:
     best, x, y = max(_greedy_means(effort, a, b, limit, top_a, top_b))
     # The mean is concave and homogeneous: nowhere is it above its tangent planes, all of which pass through 0.
     slopes = [_tangent(x * turn, y / turn, top_a, top_b) for turn in (1, 0.97, 1.03)]
@@ -252,8 +265,8 @@ def _max_harmonic_mean(effort: Row, a: Row, b: Row, limit: int, top_a: int, top_
             open_ &= bound > least
         return open_
 
-    _TargetSearch(effort, a, b, limit, [(1, 0), (0, 1), *slopes]).run(better, may)
-    return best
+    found = _TargetSearch(effort, a, b, limit, [(1, 0), (0, 1), *slopes]).run(better, may)
+    return None if found is None else best
 
 
 def _harmonic_mean(x: Column, y: Column) -> Column:
@@ -295,12 +308,16 @@ class _TargetSearch:
         self.values = values
         self.falling = [np.argsort(-value / np.maximum(self.effort, 1e-9), kind="stable") for value in values]
 
-    def run(self, found: Callable[[Column, Column], bool], may: Callable[[list[Column]], Column]) -> bool:
+    def run(self, found: Callable[[Column, Column], bool], may: Callable[[list[Column]], Column]) -> bool | None:
         """Pass the worths of feasible sets to `found` until it returns True or no state is left. `may` gets, per
-        direction, an upper bound of what each state can still reach, and returns which states to keep."""
+        direction, an upper bound of what each state can still reach, and returns which states to keep. None beyond
+        `MOST_STATES`."""
         states = (np.zeros(1, np.int64),) * 3
-        above = int(self.a.sum()) + 1
+        above, looked = int(self.a.sum()) + 1, 0
         for k in range(len(self.effort) + 1):
+            looked += len(states[0])
+            if looked > MOST_STATES:
+                return None
             bounds = []
             for j, (p, q) in enumerate(self.directions):
                 more_a, more_b, more = self._relaxed(j, k, self.limit - states[0])

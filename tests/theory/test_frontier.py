@@ -7,6 +7,7 @@ import random
 
 import pytest
 
+from negolab.theory import frontier as frontier_module
 from negolab.theory.frontier import best_set, is_undominated, knapsack, max_harmonic_mean
 
 
@@ -56,6 +57,19 @@ def test_single_questions_are_answered_as_the_whole_frontier_does() -> None:
             assert max_harmonic_mean(effort, a, b, limit, tops) == pytest.approx(
                 max(2 * x * y / (x + y) for x, y in norms)
             )
+
+
+def test_a_search_of_sets_that_nothing_tells_apart_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(frontier_module, "MOST_STATES", 10_000)
+    # What one seat loses the other gains.
+    rng = random.Random(1)
+    effort, a = [1] * 100, [rng.randint(1, 2200) for _ in range(100)]
+    b = [2200 - worth for worth in a]
+    tops = (sum(sorted(a)[50:]), sum(sorted(b)[50:]))
+    assert knapsack(effort, a, b, 50) is None
+    assert max_harmonic_mean(effort, a, b, 50, tops) is None
+    assert is_undominated(effort, a, b, 50, (tops[0] // 2, 110_000 - tops[0] // 2)) is None
+    assert sum(a[i] for i in best_set(effort, a, 50)) == tops[0]
 
 
 def test_three_hundred_items_are_not_too_many() -> None:

@@ -19,8 +19,8 @@ MOST_ITEMS = 300
 _ITEM_NAMES = tuple(f"{letter}{number:02}" for letter in "ABC" for number in range(100))
 
 
-MANY_ITEMS, LARGEST = 30, 2_200
-"""The largest effort or importance with more items than these: the frontier is found in seconds."""
+MANY_ITEMS, LARGEST = 20, 2_200
+"""The largest effort or importance with more items than these: the best set for a seat is found in seconds."""
 
 
 class Instance(msgspec.Struct, frozen=True):

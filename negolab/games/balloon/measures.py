@@ -27,18 +27,19 @@ MAX_LISTED = 50
 
 
 class Scores(msgspec.Struct, frozen=True):
-    """Percentages; None where undefined. `main` is clembench's Main Score."""
+    """Percentages; None where undefined, or where too many sets had to be compared (see `theory.frontier`). `main` is
+    clembench's Main Score."""
 
     norm: dict[Seat, float | None] | None
     harmonic: float | None
     normalised_harmonic: float | None
     main: float | None
-    pareto: bool
+    pareto: bool | None
 
 
 class Attainable(msgspec.Struct, frozen=True):
     """Attainable values of an instance: the most each seat can reach, and the largest harmonic mean of the two
-    norms."""
+    norms, None if too many sets had to be compared."""
 
     max_a: int
     max_b: int
@@ -47,17 +48,18 @@ class Attainable(msgspec.Struct, frozen=True):
 
 def attainable(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Attainable:
     """Return what can be reached within the LIMIT."""
-    if len(effort) <= MAX_LISTED:
-        frontier = knapsack(effort, a, b, limit)
+    frontier = _listed(effort, a, b, limit)
+    if frontier is not None:
         return Attainable(frontier.max_a, frontier.max_b, max_harmonic(frontier))
     tops = (sum(a[name] for name in best_set(effort, a, limit)), sum(b[name] for name in best_set(effort, b, limit)))
     return Attainable(*tops, max_harmonic_mean(effort, a, b, limit, tops) if all(tops) else None)
 
 
-def is_pareto(worths: Worths, effort: Numbers, a: Numbers, b: Numbers, limit: int) -> bool:
+def is_pareto(worths: Worths, effort: Numbers, a: Numbers, b: Numbers, limit: int) -> bool | None:
     """Return True if no set within the LIMIT is at least as good for both and better for one."""
-    if len(effort) <= MAX_LISTED:
-        return worths in knapsack(effort, a, b, limit).points
+    frontier = _listed(effort, a, b, limit)
+    if frontier is not None:
+        return worths in frontier.points
     return is_undominated(effort, a, b, limit, worths)
 
 
@@ -101,7 +103,7 @@ def over_limit_scores() -> Scores:
     return Scores({"A": 0, "B": 0}, 0, 0, 0, False)
 
 
-def deal_scores(worths: Worths, reach: Attainable, pareto: bool, nothing: float | None) -> Scores:
+def deal_scores(worths: Worths, reach: Attainable, pareto: bool | None, nothing: float | None) -> Scores:
     """Score a deal within the LIMIT; `nothing` is the harmonic mean of a deal that is worth 0 to both."""
     a, b = norms_of(worths, reach.max_a, reach.max_b)
     harmonic = nothing if worths == (0, 0) else harmonic_mean(a, b)
@@ -166,11 +168,13 @@ def mean_change(proposals: Sequence[Names]) -> float | None:
 
 
 def listed_frontier(state: State) -> Frontier | None:
-    """Return all undominated payoffs within the LIMIT; None for more than `MAX_LISTED` items."""
+    """Return all undominated payoffs within the LIMIT; None for more than `MAX_LISTED` items, or too many sets."""
     terms, own = state.public.terms, state.private
-    if len(terms.effort) > MAX_LISTED:
-        return None
-    return knapsack(terms.effort, own["A"].importance, own["B"].importance, terms.limit)
+    return _listed(terms.effort, own["A"].importance, own["B"].importance, terms.limit)
+
+
+def _listed(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier | None:
+    return knapsack(effort, a, b, limit) if len(effort) <= MAX_LISTED else None
 
 
 # Measures of a record.
@@ -186,9 +190,10 @@ def measures(record: Record) -> dict[str, Any]:
     Returns:
         norm: worth of the deal to the seat in percent of the most it could reach; empty: no deal
         harmonic: harmonic mean of both norms; empty: no deal
-        normalised_harmonic: harmonic mean in percent of the largest possible one; empty: no deal
-        main: clembench's Main Score; empty if aborted, 0 without a deal
-        pareto: true: no set within the limit is better for one seat and not worse for the other
+        normalised_harmonic: harmonic mean in percent of the largest possible one; empty: no deal, or too many sets
+            to compare
+        main: clembench's Main Score; empty if aborted or too many sets, 0 without a deal
+        pareto: true: no set within the limit is better for one seat and not worse for the other; empty: too many sets
         effort: effort of the deal
         norm_distance: distance of both norms to the nearest point of the frontier, in percentage points; empty: no
             deal, or more than 50 items
