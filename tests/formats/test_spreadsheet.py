@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import time
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,7 @@ from negolab_widgets.report import Report
 import negolab as nl
 from negolab.analysis import tables
 from negolab.events import Replied
-from negolab.formats.spreadsheet import import_sheet, read_map, read_number
+from negolab.formats.spreadsheet import Importer, import_sheet, read_map, read_number
 from negolab.record import final_state
 from negolab.verification import replay_differences
 from tests.conftest import ROOT
@@ -215,3 +216,28 @@ def test_a_report_compares_treatments_and_counts_what_was_left_out(tmp_path: Pat
     text = str(Report(tmp_path / "run").body()[0])
     assert "with treatment b than with a" in text and "8 matches." in text
     assert "ends no match, and no row follows" in text.partition("What went wrong")[2]
+
+
+@pytest.mark.long
+@pytest.mark.alone
+@pytest.mark.parametrize("has_rounds", [False, True])
+def test_rows_are_read_in_time_linear_in_their_number(tmp_path: Path, has_rounds: bool) -> None:
+    plan = MAP.replace("[columns]", '[columns]\nmessage = "words"' + '\nround = "round"' * has_rounds)
+    (tmp_path / "map.toml").write_text(plan)
+    importer = Importer(read_map(tmp_path / "map.toml"), "agenda")
+
+    def cpu_seconds(count: int) -> float:
+        """The least of three readings of one match, in which nobody offers anything before the end."""
+        empty = {"": "", "action": "", "price": ""}
+        rows = {
+            n: {"party": ("seller", "buyer")[n % 2], "round": str(n), "words": str(n), **empty} for n in range(count)
+        }
+        rows[count] = {**empty, "party": "buyer", "round": str(count), "words": "", "action": "walk away"}
+        took = []
+        for _ in range(3):
+            began = time.process_time()
+            assert importer.log("1", rows) is not None
+            took.append(time.process_time() - began)
+        return min(took)
+
+    assert cpu_seconds(16_000) < 16 * cpu_seconds(2_000)  # 8 if linear, 64 if quadratic
