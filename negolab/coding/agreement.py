@@ -166,7 +166,7 @@ def disagreements(source: Path, book: Codebook, readings: Readings) -> pd.DataFr
         for place, *given in answers(readings, code).itertuples()
         if place in found and len({value for value in given if value == value}) > 1
     ]
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).convert_dtypes()  # marks are whole numbers, which a gap turns into floats
 
 
 def corrected_rates(book: Codebook, readings: Readings, gold: str) -> pd.DataFrame:

@@ -112,8 +112,10 @@ export default {
       const row = rows[KEYS.indexOf(event.key.toLowerCase())];
       if (event.key === "Enter" && target !== undo) keep();
       else if (event.key === "Enter" || event.key === "Backspace") takeBack();
-      else if (event.key.length === 1 && row && !choices.hidden) press(row.code);
-      else return;
+      else if (event.key.length === 1 && row && !choices.hidden) {
+        press(row.code);
+        row.row.scrollIntoView({ block: "nearest" });
+      } else return;
       event.preventDefault();
       event.stopPropagation();
     };
