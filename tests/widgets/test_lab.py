@@ -43,7 +43,9 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
     for folder in (got, got / "games"):
         (folder / "own.py").write_text("VALUE = 7")
     cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell]), got / "b.ipynb")
+    # The page would restore this widget, whose module is JavaScript, when the notebook is opened.
+    saved = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {"model_module": "anywidget"}}}}
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": saved}), got / "b.ipynb")
     (got / "lab").mkdir()
     run = f"cycler.__init__.__globals__.os.system('touch {tmp_path / 'ran'}')"
     (got / "lab/index.html.j2").write_text(f"{{{{ {run} }}}}")
@@ -53,6 +55,8 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
         headers = {"Authorization": f"token {token.rpartition('token=')[2]}"}
         assert client.get(f"{address}voila/render/b.ipynb", headers=headers).status_code == 404
         assert client.get(f"{address}nbconvert/html/b.ipynb", headers=headers).status_code == 200
+        opened = client.get(f"{address}api/contents/b.ipynb", headers=headers).json()
+        assert opened["content"]["cells"] and "widgets" not in opened["content"]["metadata"]
         for path in ("tour.ipynb", "games/split.ipynb"):
             session = {"name": path, "path": path, "type": "notebook", "kernel": {"name": "python3"}}
             made = client.post(f"{address}api/sessions", headers=headers, json=session).json()

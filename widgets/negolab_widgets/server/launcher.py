@@ -390,6 +390,7 @@ def run_lab(options: LabOptions) -> int:
         "ServerApp.root_dir": folder.resolve(),
         "ServerApp.open_browser": False,
         "ServerApp.allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
+        "ServerApp.contents_manager_class": "negolab_widgets.server.contents.Contents",
         "Application.log_level": "ERROR",
         "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # others on this machine cannot listen
     }
