@@ -119,7 +119,7 @@ class Host:
         self.seats, self.admin = Switch(away_app()), Switch(away_app(self._why))
         self._url, self._build = url, build
         self._services: Services | None = None
-        self._id, self._last = "", 0
+        self._id, self._last = "", dict[str, int]()
         self._opened = self._ticked = self._held = self._next = 0.0
         self._failures = 0
 

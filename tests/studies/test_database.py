@@ -652,6 +652,36 @@ def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_a
     Database(database_url).close()
 
 
+@pytest.mark.database
+@pytest.mark.parametrize("table", ["notes", "events", "participants"])
+def test_a_single_table_that_is_emptied_or_restored_under_a_host_is_noticed(database_url: str, table: str) -> None:
+    with closing(Database(database_url)) as database:
+        database.claim()
+        database.study("haggling", "text")
+        database.invite("haggling", 2)
+        record = played().record()
+        database.add(record, {"A": None, "B": None})
+        database.note("kept", "test")
+        database.hold()
+        with closing(Database(database_url)) as other, other._write() as c:
+            c.execute(sa.text(f"DELETE FROM {table}"))
+        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+            database.hold()
+        known, last = database.id, database.last
+    with pytest.raises(ValueError, match=r"lacks what was saved last|its table events lacks some"):
+        Database(database_url, known=known, last=last)
+
+
+@pytest.mark.database
+def test_a_table_that_lacks_what_another_names_is_refused_at_the_start(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        database.add(played().record(), {"A": None, "B": None})
+        with database._write() as c:
+            c.execute(sa.text("DELETE FROM events"))
+    with pytest.raises(ValueError, match="its table events lacks some: restore a copy"):
+        Database(database_url)
+
+
 @pytest.mark.parametrize("opened", [0, 9])
 def test_a_copy_restored_by_sqlite_itself_is_noticed_by_the_next_write(tmp_path: Path, opened: int) -> None:
     """However often somebody has looked at it before."""

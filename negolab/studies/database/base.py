@@ -8,7 +8,7 @@ import shutil
 import sqlite3
 import threading
 import uuid
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from time import sleep
@@ -23,7 +23,7 @@ from typing_extensions import override
 from negolab._internal.validation import located
 from negolab.match import replace_surrogates
 from negolab.studies.clock import time
-from negolab.studies.database.condition import check_types, filed, goes_on, number, stats
+from negolab.studies.database.condition import check_types, check_whole, counts, filed, goes_on, number, stats
 from negolab.studies.database.connection import (
     DatabaseClosed,
     connect,
@@ -83,7 +83,7 @@ class BaseDatabase:
         url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
         clock: Time in seconds since 1970.
         known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
-        last: Number of writes of hosts that it must have seen.
+        last: What it must have at least, as `Database.last` of the one that is opened again.
 
     Raises:
         ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
@@ -91,7 +91,12 @@ class BaseDatabase:
     """
 
     def __init__(
-        self, url: str | Path, *, clock: Callable[[], float] = time, known: str | None = None, last: int = 0
+        self,
+        url: str | Path,
+        *,
+        clock: Callable[[], float] = time,
+        known: str | None = None,
+        last: Mapping[str, int] | None = None,
     ) -> None:
         self.url = database_url(url)
         self.clock = clock
@@ -104,8 +109,9 @@ class BaseDatabase:
         """Random mark of the host that has claimed it: no copy that went on elsewhere has it."""
         self._filed = ("", False, 0)
         self._looking = threading.Lock()
-        self.last = last
-        """Number of writes of hosts that the database is known to have seen: an older copy has seen fewer."""
+        self.last = dict(last or {})
+        """Number of `writes` of hosts, and of rows by table, that the database is known to have had: an older copy, or
+        one whose table is older, has fewer."""
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -143,11 +149,13 @@ class BaseDatabase:
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
-        if there and number(kept.get("writes", "0"), self) < self.last:
-            raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
+        writes = number(kept.get("writes", "0"), self)
         metadata.create_all(c)
+        if self._lacks({"writes": writes, **counts(c)}):
+            raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
         if there and self.file is not None:
             check_types(c, str(self))
+        check_whole(c, str(self))
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, "writes": "0", **kept}
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
@@ -205,12 +213,15 @@ class BaseDatabase:
             if not self._host:
                 return
             writes = int(c.scalar(_COUNT, {"mark": self._host}) or 0)
-            self._check_last(writes - 1)
-        self.last = max(self.last, writes)
+            self._check_last({"writes": writes - 1})
+        self.last["writes"] = max(self.last.get("writes", 0), writes)
 
-    def _check_last(self, writes: int) -> None:
-        """Raise if the database has seen fewer writes of hosts than are known, as an older copy has."""
-        if writes < self.last:
+    def _lacks(self, now: Mapping[str, int]) -> bool:
+        return any(count < self.last.get(name, 0) for name, count in now.items())
+
+    def _check_last(self, now: Mapping[str, int]) -> None:
+        """Raise if the database has seen fewer writes of hosts, or has fewer rows, than are known."""
+        if self._lacks(now):
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("what was saved last is gone"))
 
     def _read(self, **options: Any) -> AbstractContextManager[Connection]:
@@ -305,7 +316,9 @@ class BaseDatabase:
         """
         with self._read() as c:
             kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())}
-        self._check_last(int(kept.get("writes", 0)))
+            rows = counts(c)
+        self._check_last({"writes": int(kept.get("writes", 0)), **rows})
+        self.last |= rows
         if self.file is not None and not any(self._is_filed(self.file, pause) for pause in (0, 0.05, 0.2)):
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was overwritten"))
         host = self._host

@@ -14,7 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from negolab.game import SEATS
-from negolab.studies.database.schema import events, metadata
+from negolab.studies.database.schema import events, matches, metadata, notes, participants, seats
 
 
 def number(text: str, name: object) -> int:
@@ -49,6 +49,19 @@ def filed(file: Path, host: str) -> tuple[str, bool, int]:
         return "", False, 0
 
 
+_COUNTS = sa.select(
+    *(
+        sa.select(sa.func.count()).select_from(table).scalar_subquery().label(table.name)
+        for table in (participants, matches, seats, events, notes)
+    )
+)
+
+
+def counts(c: Connection) -> dict[str, int]:
+    """Return the numbers of rows of the tables from which none is ever removed."""
+    return dict(c.execute(_COUNTS).mappings().one())
+
+
 _STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
 
 
@@ -60,10 +73,21 @@ def check_types(c: Connection, name: str) -> None:
         odd += [one.not_in(SEATS) for one in table.columns if one.name == "seat"]
         if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(*odd)).limit(1)):
             raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
+
+
+def check_whole(c: Connection, name: str) -> None:
+    """Raise `ValueError` if rows are missing that others name, as where a single table was restored."""
+    keys = [(key.column, key.parent) for table in metadata.sorted_tables for key in table.foreign_keys]
+    for there, by in [*keys, (events.c.match, matches.c.id)]:
+        _check_none(c, sa.select(by).where(by.is_not(None), ~sa.exists().where(there == by)), name, there.table)
     seq = events.c.seq
     gap = sa.or_(sa.func.min(seq) != 0, sa.func.max(seq) + 1 != sa.func.count())
-    if c.scalar(sa.select(events.c.match).group_by(events.c.match).having(gap).limit(1)) is not None:
-        raise ValueError(f"{name}: its table events lacks some: restore a copy of the database")
+    _check_none(c, sa.select(events.c.match).group_by(events.c.match).having(gap), name, events)
+
+
+def _check_none(c: Connection, lost: sa.Select[Any], name: str, table: sa.FromClause) -> None:
+    if c.scalar(lost.limit(1)) is not None:
+        raise ValueError(f"{name}: its table {table} lacks some: restore a copy of the database")
 
 
 def _stored(column: sa.Column[Any]) -> tuple[str, ...]:
