@@ -119,7 +119,7 @@ class Host:
         self.seats, self.admin = Switch(away_app()), Switch(away_app(self._why))
         self._url, self._build = url, build
         self._services: Services | None = None
-        self._id, self._last = "", dict[str, int]()
+        self._id, self._last, self._mark = "", dict[str, int](), ""
         self._opened = self._ticked = self._held = self._next = 0.0
         self._failures = 0
 
@@ -203,7 +203,7 @@ class Host:
         services, self._services = self._services, None
         self.seats.app, self.admin.app = away_app(), away_app(self._why)
         if services is not None:
-            self._last = services.database.last
+            self._last, self._mark = services.database.last, services.database.host
             services.close()
             self._failures = self._failures + 1 if time.monotonic() - self._opened < STEADY else 0
         self._plan()
@@ -214,7 +214,8 @@ class Host:
     async def _reopen(self) -> None:
         try:
             # In a thread: a server that does not answer must not hold up the refusals.
-            self.open(await asyncio.to_thread(partial(Database, self._url, known=self._id, last=self._last)))
+            opened = partial(Database, self._url, known=self._id, last=self._last, host=self._mark)
+            self.open(await asyncio.to_thread(opened))
         except Exception as error:
             is_sentence = isinstance(error, OSError | ValueError)
             self.outage.begin(str(error) if is_sentence else describe_error(error))

@@ -673,6 +673,33 @@ def test_a_single_table_that_is_emptied_or_restored_under_a_host_is_noticed(data
 
 
 @pytest.mark.database
+def test_a_copy_that_another_host_went_on_with_is_not_opened_again(database_url: str) -> None:
+    """It may have more writes than the one in whose place it is."""
+    with closing(Database(database_url)) as database:
+        database.claim()
+        known, last, mark = database.id, database.last, database.host
+    again = Database(database_url, known=known, last=last, host=mark)
+    again.claim()
+    assert again.host == mark
+    again.close()
+    with closing(Database(database_url)) as other:
+        other.claim()
+        other.note("more", "test")
+    with pytest.raises(ValueError, match="another host has used it since"):
+        Database(database_url, known=known, last=last, host=mark)
+
+
+@on_postgres
+def test_what_was_saved_is_on_the_disk_whatever_the_server_is_set_to(database_url: str) -> None:
+    with closing(Database(database_url)) as database, database._read() as c:
+        name = c.scalar(sa.text("SELECT current_database()"))
+        with closing(Database(database_url)) as other, other._write() as own:
+            own.execute(sa.text(f'ALTER DATABASE "{name}" SET synchronous_commit = off'))
+    with closing(Database(database_url)) as database, database._read() as c:
+        assert c.scalar(sa.text("SHOW synchronous_commit")) == "on"
+
+
+@pytest.mark.database
 def test_a_table_that_lacks_what_another_names_is_refused_at_the_start(database_url: str) -> None:
     with closing(Database(database_url)) as database:
         database.add(played().record(), {"A": None, "B": None})
@@ -760,6 +787,27 @@ def test_a_server_that_takes_no_writes_counts_as_away(database: Database) -> Non
         c.exec_driver_sql(read_only)
         c.execute(sa.text("UPDATE meta SET value = value"))
     assert is_unreachable(caught.value)
+
+
+@pytest.mark.parametrize("change", ["ALTER TABLE meta RENAME TO away", "DROP TABLE meta"])
+def test_a_table_that_is_gone_counts_as_away(database: Database, change: str) -> None:
+    with database._write() as c:
+        c.execute(sa.text(change))
+    with pytest.raises(sa.exc.DBAPIError) as caught:
+        database.hold()
+    assert is_unreachable(caught.value)
+
+
+@on_postgres
+def test_notes_are_numbered_anew_after_a_restore_of_rows_alone(database_url: str) -> None:
+    with closing(Database(database_url)) as database:
+        for _ in range(3):
+            database.note("kept", "test")
+        with database._write() as c:
+            c.execute(sa.text("SELECT setval('notes_id_seq', 1)"))
+        database.claim()
+        database.note("next", "test")
+        assert [note.kind for note in database.notes()] == ["kept"] * 3 + ["next"]
 
 
 def test_what_is_read_together_is_of_one_moment(database: Database) -> None:

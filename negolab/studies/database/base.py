@@ -84,6 +84,7 @@ class BaseDatabase:
         clock: Time in seconds since 1970.
         known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
         last: What it must have at least, as `Database.last` of the one that is opened again.
+        host: Mark of the host that opens it again, as `Database.host`: no other may have claimed it since ("": any).
 
     Raises:
         ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
@@ -97,6 +98,7 @@ class BaseDatabase:
         clock: Callable[[], float] = time,
         known: str | None = None,
         last: Mapping[str, int] | None = None,
+        host: str = "",
     ) -> None:
         self.url = database_url(url)
         self.clock = clock
@@ -105,7 +107,7 @@ class BaseDatabase:
         self.file = Path(str(self.url.database)) if is_file else None
         """SQLite's file; None: PostgreSQL."""
         self._seen = stats(self.file)
-        self._host = ""
+        self.host, self._mark = "", host
         """Random mark of the host that has claimed it: no copy that went on elsewhere has it."""
         self._filed = ("", False, 0)
         self._looking = threading.Lock()
@@ -149,6 +151,8 @@ class BaseDatabase:
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
+        if self._mark and kept.get("host") != self._mark:
+            raise ValueError(f"{self}: another host has used it since: if it is the newest, start this host again")
         writes = number(kept.get("writes", "0"), self)
         metadata.create_all(c)
         if self._lacks({"writes": writes, **counts(c)}):
@@ -210,9 +214,9 @@ class BaseDatabase:
         """Begin a transaction, which is counted for a host: no copy can have more of its writes than it made."""
         with self._engine.begin() as c:
             yield c
-            if not self._host:
+            if not self.host:
                 return
-            writes = int(c.scalar(_COUNT, {"mark": self._host}) or 0)
+            writes = int(c.scalar(_COUNT, {"mark": self.host}) or 0)
             self._check_last({"writes": writes - 1})
         self.last["writes"] = max(self.last.get("writes", 0), writes)
 
@@ -258,7 +262,7 @@ class BaseDatabase:
         """Return False if SQLite's file is not ours by what it holds, or holds less than before, after a pause: while
         the log is copied into it, it may look so."""
         sleep(pause)
-        now, before = filed(file, self._host), self._filed
+        now, before = filed(file, self.host), self._filed
         self._filed = max(now, before)
         return now >= before and now[0] in ("", self.id)
 
@@ -295,16 +299,21 @@ class BaseDatabase:
                 raise DatabaseInUse(_TAKEN.format(self)) from None
         else:
             self._claimed = True
-            self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
-            if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
-                raise DatabaseInUse(_TAKEN.format(self))
-        mark, self._host = uuid.uuid4().hex, ""
+            self._lock_server()
+        mark, self.host = self._mark or uuid.uuid4().hex, ""
         with self._write() as c:
             c.execute(meta.delete().where(meta.c.name == "host"))
             c.execute(meta.insert().values(name="host", value=mark))
-        self._host = mark
+            if self.file is None:
+                c.execute(_CATCH_UP)
+        self.host = mark
         self.owed = True
         self.forget()  # the log is written to the file, in which the mark is looked for
+
+    def _lock_server(self) -> None:
+        self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
+        if not self._session.scalar(sa.text(f"SELECT pg_try_advisory_lock({_LOCK})")):
+            raise DatabaseInUse(_TAKEN.format(self))
 
     def hold(self) -> None:
         """Check that SQLite's file and what was saved last are in place, and claim the database again if PostgreSQL's
@@ -321,15 +330,14 @@ class BaseDatabase:
         self.last |= rows
         if self.file is not None and not any(self._is_filed(self.file, pause) for pause in (0, 0.05, 0.2)):
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was overwritten"))
-        host = self._host
         if self._claimed:
-            # `_session` stays None if `claim` fails during an outage, so that the next call claims again.
+            # `_session` stays None if that fails during an outage, so that the next call tries again.
             session, self._session = self._session, None
             if session is not None and _answers(session):
                 self._session = session
             else:
-                self.claim()
-        if kept.get("host", "") != host:
+                self._lock_server()
+        if kept.get("host", "") != self.host:
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("another copy is in its place"))
 
     def note(self, kind: str, actor: str, detail: str = "", **of: Any) -> None:
@@ -422,6 +430,14 @@ _COUNT = (
     .where(meta.c.name == "writes", sa.exists().where(_OTHER.c.name == "host", _OTHER.c.value == sa.bindparam("mark")))
     .values(value=sa.cast(sa.cast(meta.c.value, sa.BigInteger) + 1, sa.Text))
     .returning(meta.c.value)
+)
+
+
+_SEQUENCE = "pg_get_serial_sequence('notes', 'id')"
+# After a restore of its rows alone, PostgreSQL would number new notes like old ones.
+_CATCH_UP = sa.text(
+    f"SELECT setval({_SEQUENCE}, max(id)) FROM notes "
+    f"HAVING max(id) > coalesce(pg_sequence_last_value({_SEQUENCE}::regclass), 0)"
 )
 
 

@@ -79,9 +79,11 @@ def connect(url: sa.URL, tables: Collection[str], create: bool = True) -> sa.Eng
 
 
 def _patience(url: sa.URL) -> dict[str, Any]:
-    """Return PostgreSQL's connection arguments with default timeouts; settings of the URL take precedence."""
+    """Return PostgreSQL's connection arguments: durable commits and default timeouts; settings of the URL take
+    precedence."""
     own = url.query.get("options", "")
-    limits = f"-c lock_timeout={PATIENCE}s -c statement_timeout={PATIENCE}s"
+    # What a page shows was saved, whatever the server is set to.
+    limits = f"-c synchronous_commit=on -c lock_timeout={PATIENCE}s -c statement_timeout={PATIENCE}s"
     timeouts = {"connect_timeout": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
     unset = {name: value for name, value in timeouts.items() if name not in url.query}
     return {**unset, "options": f"{limits} {own if isinstance(own, str) else ' '.join(own)}".strip()}
@@ -128,16 +130,17 @@ class DatabaseClosed(Exception):
 
 
 _AWAY = (DatabaseClosed, sqlite3.OperationalError, sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
-_READ_ONLY = "25006"
-"""PostgreSQL's code for a server that takes no writes, such as a standby."""
+_AWAY_CODES = ("25006", "42P01", "42501", "3F000", "58", "XX")
+"""PostgreSQL's codes, or their beginnings, of a server that takes no writes, such as a standby, of a table or schema
+that is gone or no longer allowed, and of damage."""
 
 
 def is_unreachable(error: BaseException | None) -> bool:
     """Return True for an operational error of the database, such as an unreachable, locked, full or read-only one."""
     if not isinstance(error, sa.exc.DBAPIError):
         return isinstance(error, _AWAY)
-    is_read_only = getattr(error.orig, "sqlstate", None) == _READ_ONLY
-    return isinstance(error, _AWAY) or error.connection_invalidated or is_read_only
+    code = getattr(error.orig, "sqlstate", None) or ""
+    return isinstance(error, _AWAY) or error.connection_invalidated or code.startswith(_AWAY_CODES)
 
 
 def describe_error(error: BaseException) -> str:
