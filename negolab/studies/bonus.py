@@ -229,9 +229,11 @@ def settle(
         for entry in entries:
             _consider(entry, known.get(entry.id), form, earned, written, with_fee, settlement)
         settlement.said += _missing(database, study, known, earned, panel)
-        if settlement.amounts:
-            for log in _payment_logs(database, study, beside):
+        for log in _payment_logs(database, study, beside):
+            if settlement.amounts:
                 _check_noted(log, {file.sha256 for file in files})
+            _note_others(log, files)
+        if settlement.amounts:
             if out is None or out.absolute() in resumed:
                 out = _free_name(beside, {file.path for file in files})
             settlement.path = _write_new(database, study, out, settlement, known, form, panel, beside)
@@ -375,12 +377,31 @@ def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
     return list(dict.fromkeys(place.absolute().with_name(f"{study.name}-bonuses.log") for place in places))
 
 
+def _noted(log: Path) -> dict[str, str]:
+    """Return the paths of the files of payments in a log, by their hashes."""
+    lines = [line.partition(" ") for line in read_text(log).split("\n")] if log.exists() else []
+    return {sha256: path for sha256, _, path in lines if re.fullmatch("[0-9a-f]{64}", sha256)}
+
+
+def _note_others(log: Path, files: Sequence[BonusFile]) -> None:
+    """Note the files that another machine wrote, so that an older copy of the database is noticed here, too."""
+    noted = _noted(log)
+    with private_files():
+        for file in files:
+            if file.written is not None and file.sha256 not in noted:
+                append(log, _line(file.sha256, file.path))
+
+
+def _line(sha256: str, path: object) -> bytes:
+    """Write a line of a log; one that a power failure has torn stays alone."""
+    return f"\n{sha256} {path}\n".encode()
+
+
 def _check_noted(log: Path, written: Collection[str]) -> None:
     """Raise `ValueError` if a file of payments was written which this database does not know, as when it was restored
     from a copy: whom it pays would be paid again."""
-    for line in read_text(log).split("\n") if log.exists() else ():
-        sha256, _, path = line.partition(" ")
-        if re.fullmatch("[0-9a-f]{64}", sha256) and sha256 not in written:
+    for sha256, path in _noted(log).items():
+        if sha256 not in written:
             raise ValueError(
                 f"{log}: this database did not write {path}: it is an older copy or another one, and would pay the "
                 f"same people again; restore the newest database, or move {log.name} elsewhere if that file paid others"
@@ -467,8 +488,7 @@ def _store(path: Path, content: bytes, logs: Sequence[Path], again: bool) -> Non
         with private_files():
             is_left = again and path.is_file() and content.startswith(path.read_bytes())
             for log in logs:
-                # A line that a power failure has torn stays alone.
-                append(log, f"\n{hashlib.sha256(content).hexdigest()} {path}\n".encode())
+                append(log, _line(hashlib.sha256(content).hexdigest(), path))
             atomic_write(path, content, new=not is_left)
     except OSError as error:
         raise ValueError(

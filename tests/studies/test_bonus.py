@@ -277,6 +277,26 @@ def test_a_database_restored_from_a_copy_pays_nobody_whom_another_paid(
     assert [id for id, _ in lines(panel.settle(("two", "APPROVED")).path)] == ["two"], "the newest goes on"
 
 
+def test_a_machine_that_paid_nobody_knows_what_another_one_wrote(panel: Panel, tmp_path: Path) -> None:
+    panel.add("one")
+    with sqlite3.connect(panel.folder / "haggling.db") as now, sqlite3.connect(tmp_path / "older.db") as copy:
+        now.backup(copy)
+    panel.settle(("one", "APPROVED"))
+    (tmp_path / "other").mkdir()
+    export, other = panel.export(("one", "APPROVED")), tmp_path / "other" / "haggling.toml"
+
+    def settle_there() -> Settlement:
+        return settle(panel.database, panel.study, export, PanelFormat(), beside=other)
+
+    assert settle_there().earlier == 1
+    (panel.folder / "haggling-bonuses.log").unlink()  # it stays on the machine that wrote
+    newest, panel.database = panel.database, Database(tmp_path / "older.db")
+    with pytest.raises(ValueError, match=r"other/haggling-bonuses.log: this database did not write"):
+        settle_there()
+    panel.database.close()
+    panel.database = newest
+
+
 def test_the_same_command_again_completes_its_file_and_writes_nothing_over_it(
     panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
