@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import hashlib
 import json
 import os
 import socket
@@ -16,7 +17,7 @@ import msgspec
 
 from negolab import store
 from negolab._internal import clock
-from negolab._internal.files import check_in_place
+from negolab._internal.files import check_in_place, read_bytes
 from negolab.analysis.replies import model_cost
 from negolab.ledger import PICO, Cost
 from negolab.record import Record
@@ -40,6 +41,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         folder: The sweep's folder.
+        notebook: The notebook, as it was hashed.
         cwd: Working directory of the kernel.
         environment: All environment variables of the kernel.
         imports: Code that imports the notebook's modules.
@@ -47,9 +49,11 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
         cell_seconds: Time limit of a cell.
         models: The plan has models, so that the cost of a cell is computed.
         files: Absolute paths of the user's own players (`file.py:Class`) and scenarios, by the text in the plan.
+        hashes: SHA-256 of the scenarios, by their paths.
     """
 
     folder: str
+    notebook: str
     cwd: str
     environment: dict[str, str]
     imports: str = ""
@@ -57,6 +61,7 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
     cell_seconds: float | None = None
     models: bool = False
     files: dict[str, str] = {}
+    hashes: dict[str, str] = {}
 
 
 _running: dict[Path, AsyncKernelManager] = {}
@@ -95,7 +100,9 @@ def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
     opened, began, worker = attempt.stat(), clock.time(), f"{socket.gethostname()}:{os.getpid()}"
     folder.log(cell=cell.id, attempt=number, worker=worker, state="began")
     try:
+        _check_scenarios(job)
         state, error, values = _execute_cell(job, cell, attempt)
+        _check_scenarios(job)
         check_in_place(attempt, opened)
     except SweepStopped:
         raise
@@ -112,6 +119,12 @@ def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
     if state == "done" and not folder.publish(attempt, cell.id):
         return status.read_status(folder.cell(cell.id)) or cell_status
     return cell_status
+
+
+def _check_scenarios(job: CellJob) -> None:
+    for path, sha256 in job.hashes.items():
+        if hashlib.sha256(read_bytes(Path(path))).hexdigest() != sha256:
+            raise ValueError(f"{path} has changed since its hash was taken; run the same command again")
 
 
 def record_sizes(attempt: Path) -> dict[str, int]:
@@ -133,7 +146,7 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
         try:
             given = _with_paths(cell.params, job.files)
             parameters = {**given, "out": str(attempt), "seed": cell.seed}
-            executed = execute_notebook(Path(job.folder) / NOTEBOOK, attempt / NOTEBOOK, parameters, kernel)
+            executed = execute_notebook(job.notebook, attempt / NOTEBOOK, parameters, kernel)
             values = read_values(kernel, given)
         except PapermillExecutionError as error:
             where = error.cell_index + 1

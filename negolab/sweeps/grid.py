@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from decimal import Decimal
 from math import isfinite
 from typing import Any
+
+import msgspec
 
 from negolab._internal.validation import TomlTable, suggest
 
 MAX_CELLS = 1_000_000
 """Most cells of a plan; more are taken to be a mistake."""
+MAX_RULES = 100
+"""Most rules that leave out combinations: each cell is compared with all of them."""
 
 
 class Range(TomlTable, frozen=True):
@@ -75,14 +79,23 @@ def _values(name: str, axis: Axis) -> list[Any]:
     values = axis.values() if isinstance(axis, Range) else axis
     if not values:
         raise ValueError(f"grid: {name} has no values")
-    if repeated := [value for i, value in enumerate(values) if contains(values[:i], value)]:
-        raise ValueError(f"grid: {name} has the value {repeated[0]!r} twice")
+    seen = set[Hashable]()
+    for value in values:
+        if (key := _key(value)) in seen:
+            raise ValueError(f"grid: {name} has the value {value!r} twice")
+        seen.add(key)
     return values
 
 
-def contains(values: list[Any], value: Any) -> bool:
-    """Return True if the value is in the list, where 1 is not True."""
-    return any(value == other and isinstance(value, bool) == isinstance(other, bool) for other in values)
+def contains(values: Iterable[Any], value: Any) -> bool:
+    """Return True if the value is among those, where 1 is not True."""
+    return _key(value) in map(_key, values)
+
+
+def _key(value: Any) -> Hashable:
+    """Return what tells a value from all others: 1 and 1.0 are alike, 1 and True are not."""
+    plain = value if isinstance(value, Hashable) else msgspec.json.encode(value, order="sorted")
+    return isinstance(value, bool), plain
 
 
 def _rows(group: dict[str, list[Any]]) -> list[Point]:
@@ -95,14 +108,11 @@ def _rows(group: dict[str, list[Any]]) -> list[Point]:
 
 def points(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> Iterator[Point]:
     """Yield every combination that is not excluded, the last axis fastest."""
+    rules = [{name: set(map(_key, as_list(excluded))) for name, excluded in rule.items()} for rule in without]
     for parts in itertools.product(*axes):
         point = {name: value for part in parts for name, value in part.items()}
-        if not any(_is_excluded(point, rule) for rule in without):
+        if not any(all(_key(point[name]) in excluded for name, excluded in rule.items()) for rule in rules):
             yield point
-
-
-def _is_excluded(point: Point, rule: dict[str, Any]) -> bool:
-    return all(contains(as_list(excluded), point[name]) for name, excluded in rule.items())
 
 
 def as_list(excluded: Any) -> list[Any]:
@@ -117,13 +127,15 @@ def axis_values(axes: list[list[Point]]) -> dict[str, list[Any]]:
 
 def check_exclusions(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> None:
     """Raise ValueError for a rule on a parameter or value that is on no axis."""
-    values = axis_values(axes)
+    if len(without) > MAX_RULES:
+        raise ValueError(f"without: {len(without):,} rules, and at most {MAX_RULES} are allowed")
+    values = {name: set(map(_key, on_axis)) for name, on_axis in axis_values(axes).items()}
     for i, rule in enumerate(without, 1):
         for name, excluded in rule.items():
             if name not in values:
                 raise ValueError(f"without {i}: {name} is on no axis: {suggest(name, list(values))}")
             for value in as_list(excluded):
-                if not contains(values[name], value):
+                if _key(value) not in values[name]:
                     raise ValueError(f"without {i}: {name} is never {value!r}")
         if not rule:
             raise ValueError(f"without {i} is empty: it would leave out everything")

@@ -6,12 +6,12 @@ import ast
 import hashlib
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from negolab import user_code
-from negolab._internal.files import atomic_write
+from negolab._internal.files import atomic_write, read_text
 from negolab._internal.validation import located, suggest
 from negolab.sweeps.plan import SWEEP_PARAMETERS
 
@@ -38,7 +38,7 @@ class Notebook:
 
         self.path, self._home = path, home or path.parent
         with located(f"{path} is not a notebook", Exception):  # nbformat raises whatever its readers raise
-            self._node: Any = nbformat.read(path, 4)
+            self._node: Any = nbformat.reads(read_text(path), 4)
         python = {"name": "python3", "language": "python", "display_name": "Python 3"}
         self._node.metadata.setdefault("kernelspec", python)
         self._node.metadata.setdefault("language_info", {"name": "python"})
@@ -166,10 +166,31 @@ def leaving_cell(executed: Any) -> int | None:
     return None
 
 
-def execute_notebook(source: Path, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
-    """Run the notebook `source` in a kernel, write it to `target` and return it; raises what papermill raises."""
-    import papermill
+def execute_notebook(text: str, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
+    """Run the notebook of this text in a kernel, write it to `target` and return it; raises what papermill raises."""
+    papermill, given = _papermill(), f"{_IN_MEMORY}{target}"
+    _texts[given] = text
+    # Papermill would fill in braces in a path, and write parameters in the language that the notebook names.
+    paths = (path.replace("{", "{{").replace("}", "}}") for path in (given, str(target)))
+    options = {"progress_bar": False, "kernel_name": "python3", "language": "python"}
+    try:
+        return papermill.execute_notebook(*paths, dict(parameters), km=kernel, **options)
+    finally:
+        del _texts[given]
 
-    # Papermill would fill in braces in a path.
-    paths = (str(path).replace("{", "{{").replace("}", "}}") for path in (source, target))
-    return papermill.execute_notebook(*paths, dict(parameters), km=kernel, progress_bar=False, kernel_name="python3")
+
+_IN_MEMORY = "memory:"
+_texts: dict[str, str] = {}
+"""The notebooks that run, as they were hashed: a file could be changed meanwhile."""
+
+
+@cache
+def _papermill() -> Any:
+    """Import papermill, and let it read from memory."""
+    import papermill
+    from papermill.iorw import NoIOHandler, papermill_io
+
+    handler = NoIOHandler()
+    handler.read = _texts.__getitem__
+    papermill_io.register(_IN_MEMORY, handler)
+    return papermill

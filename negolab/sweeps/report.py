@@ -130,7 +130,7 @@ def _run_notebook(notebook: Notebook, run: Path) -> Any:
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
         kernel = kernels.start_kernel(variables, str(source.resolve().parent), notebook.startup())
         try:
-            return execute_notebook(source, Path(folder) / REPORT, {PARAMETER: str(run)}, kernel)
+            return execute_notebook(notebook.text, Path(folder) / REPORT, {PARAMETER: str(run)}, kernel)
         except PapermillExecutionError as error:
             why = f"{error.ename}: {' '.join(error.evalue.split())[:300]}"
             where = next((line for line in error.source.splitlines() if line.strip()), "")[:80]

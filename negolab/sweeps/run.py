@@ -230,6 +230,7 @@ class Sweep:
             user_code.trust(user_code.CodeSource(REPORT, Notebook(self.folder.path / REPORT).sha256))
         return CellJob(
             folder=str(self.folder.path),
+            notebook=self._notebook.text,
             cwd=str(self._notebook.path.parent),
             # The sweep's own workers use the cores already.
             environment=environment.scrubbed_environment(
@@ -241,6 +242,7 @@ class Sweep:
             cell_seconds=self.plan.limits.cell_seconds,
             models=broker is not None,
             files={text: str(file) for text, file in (*self._players.items(), *self._scenarios.items())},
+            hashes={fact["path"]: fact["sha256"] for fact in scenario_facts(self._scenarios).values()},
         )
 
 

@@ -90,6 +90,12 @@ def test_a_range_is_an_axis(tmp_path: Path) -> None:
     assert [p["rounds"] for p in points(found)][:3] == [2, 5, 8] and type(points(found)[0]["rounds"]) is int
 
 
+def test_a_long_axis_is_read_as_fast_as_it_is_long(tmp_path: Path) -> None:
+    """Each value was once compared with all before it: these would have taken hours."""
+    plan = parsed(tmp_path, "[grid]\nbeta = {first = 1, last = 200000, step = 1}\n[[without]]\nbeta = [1, 2]\n")
+    assert len(list(plan.points())) == 199_998
+
+
 def test_a_trial_runs_the_ends_of_each_axis_once(tmp_path: Path) -> None:
     text = "repeats = 9\n" + GRID + "[[without]]\nbeta = 1.0\n[[without]]\nbeta = 5.0\nrounds = 10\n[tiny]\ngames = 1\n"
     found = parsed(tmp_path, text).tiny_plan()
@@ -139,6 +145,8 @@ def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
         ("[together]\nbeta = [1]\n", "each one begins with [[together]]"),
         ("[grid]\nbeta = [1]\n[[without]]\nbta = 1\n", "without 1: bta is on no axis: did you mean beta"),
         ("[grid]\nbeta = [1]\n[[without]]\nbeta = 2\n", "without 1: beta is never 2"),
+        ("[grid]\nbeta = [1]\n" + "[[without]]\nbeta = 1\n" * 101, "without: 101 rules, and at most 100 are allowed"),
+        ("[grid]\nbeta = [[1], [2], [1]]\n", "beta has the value [1] twice"),
         ("[grid]\nbeta = [1]\n[[without]]\nbeta = 1\n", "no combination is left"),
         ("[grid]\nseed = [1]\n", "seed is set by the sweep"),
         ("[fixed]\nout = 'x'\n", "out is set by the sweep"),

@@ -183,6 +183,14 @@ def test_a_template_in_the_working_directory_is_not_run(tmp_path: Path, monkeypa
     assert not (tmp_path / "ran").exists()
 
 
+def test_a_report_reads_the_name_of_its_folder_as_a_text_in_whatever_language_it_says_it_is(tmp_path: Path) -> None:
+    """Papermill writes a parameter for a shell in quotes that are none in Python."""
+    run = finished_sweep(tmp_path / "a\\'\"+print('ran')#").path
+    notebook = reporting(tmp_path / "mine.ipynb", "import pathlib\nassert pathlib.Path(run).is_dir()")
+    notebook.write_text(notebook.read_text().replace('"language": "python"', '"language": "bash"'))
+    succeeding("sweep", "report", str(run), "--notebook", str(notebook))
+
+
 def test_figures_and_tables_are_written_for_a_paper(plain_report: Path, tmp_path: Path) -> None:
     needs("chromium", "chromium")
     ran = sweep_command("report", str(plain_report.parent), "--figures", str(tmp_path / "f"), "--tables", str(tmp_path))

@@ -44,3 +44,22 @@ def test_a_sweep_plays_scenarios_and_refuses_one_that_has_changed(tmp_path: Path
     file.write_text(PLAN.replace("[grid]", "repeats = 2\n[grid]"))
     with pytest.raises(ValueError, match=r"two.toml has changed since cells of"):
         run_sweep(file, out)
+
+
+@pytest.mark.parametrize(
+    ("change", "states"),
+    [
+        ("pathlib.Path(out).parents[1].joinpath('notebook.ipynb').write_text('{}')", {"done": 2}),
+        ("open(scenario, 'a').write('# changed')", {"failed": 2}),
+    ],
+)
+def test_cells_run_the_notebook_and_the_scenario_that_were_hashed(
+    tmp_path: Path, change: str, states: dict[str, int]
+) -> None:
+    write_notebook(tmp_path, PARAMETERS, f"import pathlib\n{change}\n{BODY}")
+    shutil.copy(ROOT / "tests" / "support" / "scenarios" / "two.toml", tmp_path)
+    file = tmp_path / "plan.toml"
+    file.write_text('notebook = "game.ipynb"\nrepeats = 2\n[grid]\nscenario = ["two.toml"]\n')
+    assert run_sweep(file, tmp_path / "out") == states
+    told = [each.error.text for each in SweepFolder(tmp_path / "out").unsuccessful().values() if each.error]
+    assert all("two.toml has changed since its hash was taken; run the same command again" in text for text in told)
