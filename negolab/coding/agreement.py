@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from negolab.coding.codebook import Codebook, Level
+from negolab.coding.codebook import MOST_STEPS, Codebook, Level
 from negolab.coding.units import Readings, units
 
 if TYPE_CHECKING:
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
 
 RESAMPLES = 1000
 """Resamples of matches behind an interval."""
+MOST_PAIRED = 20
+"""Coders up to which each pair is compared; there are 190 pairs of 20."""
+_MOST_CELLS = 10**8
 ALL_ALIKE = "all values are the same: no variation to agree on"
 
 
@@ -98,6 +101,8 @@ def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> 
     coded = {place: [value for value in row if value == value] for place, *row in given.itertuples()}
     shared = {place: values for place, values in coded.items() if len(values) > 1}
     known = sorted({value for values in shared.values() for value in values})
+    if len({place[:2] for place in shared}) * len(known) ** 2 > _MOST_CELLS:
+        raise ValueError(f"{name}: {len(known)} different values in so many matches are too many to resample")
     matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros((len(known),) * 2))
     for place, values in shared.items():
         matches[place[:2]] += _pairs(values, known)
@@ -127,9 +132,15 @@ def _note(sizes: Mapping[str, int], known: Sequence[float]) -> str:
 
 
 def answers(readings: Readings, code: str) -> pd.DataFrame:
-    """Return the values of a code: a row per place, a column per coder, NaN for what a coder has not coded."""
+    """Return the values of a code: a row per place, a column per coder, NaN for what a coder has not coded.
+
+    Raises:
+        ValueError: The code has more values than a scale.
+    """
     places = list(dict.fromkeys(place for own in readings.values() for place in own))
     given = [[own[place].codes.get(code) if place in own else None for own in readings.values()] for place in places]
+    if len({value for row in given for value in row if value is not None}) > MOST_STEPS:
+        raise ValueError(f"{code}: has more than {MOST_STEPS} different values, which no scale has")
     return pd.DataFrame(given, pd.Index(places, tupleize_cols=False), [*readings], float)
 
 
@@ -141,12 +152,14 @@ def confusion(readings: Readings, code: str, one: str, two: str) -> pd.DataFrame
 
 
 def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
-    """Return Cohen's kappa (1960) of each code and pair of coders, with the units that both coded, their share of
-    agreement, and a `note` where there is no kappa: all values are the same, or they coded no unit in common."""
+    """Return Cohen's kappa (1960) of each code and pair of up to `MOST_PAIRED` coders, with the units that both coded,
+    their share of agreement, and a `note` where there is no kappa: all values are the same, or they coded no unit in
+    common."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
     rows = []
-    for code, (one, two) in product(book.codes, combinations(readings, 2)):
+    pairs = combinations(readings, 2) if len(readings) <= MOST_PAIRED else ()
+    for code, (one, two) in product(book.codes, pairs):
         table = confusion(readings, code, one, two).to_numpy()
         count = int(table.sum())
         kappa = cohens_kappa(table, return_results=False) if len(table) > 1 else float("nan")

@@ -14,6 +14,8 @@ Level = Literal["nominal", "ordinal", "interval"]
 RESERVED = ("id", "before", "text")
 """Columns of a sheet, which no code can be called."""
 _WHOLE = re.compile(r"-?\d{1,15}")
+MOST_STEPS = 101
+"""Values of the longest scale, such as from 0 to 100."""
 _YES, _NO = ("1", "x", "y", "yes", "true"), ("", "0", "n", "no", "false")
 
 
@@ -27,7 +29,7 @@ class Code(TomlTable, frozen=True, kw_only=True):
         level: The level at which coders are compared (default: ordinal for a scale, nominal for yes and no).
 
     Raises:
-        ValueError: The definition is empty, or the scale has no two values.
+        ValueError: The definition is empty, or the scale has no two values, or too many.
     """
 
     definition: str
@@ -39,6 +41,8 @@ class Code(TomlTable, frozen=True, kw_only=True):
         check_text(self.definition, "definition")
         if self.scale is not None and self.scale[0] >= self.scale[1]:
             raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] is not a scale: write [1, 5], smaller first")
+        if self.scale is not None and self.scale[1] - self.scale[0] >= MOST_STEPS:
+            raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] has more than {MOST_STEPS} values")
 
     @property
     def measured(self) -> Level:

@@ -26,10 +26,14 @@ from negolab.formatting import counted
 from negolab.record import Record
 
 FOLDER, FILE = "codes", "readings.ndjson"
+_BEFORE = 50
+"""Messages before an utterance that come with it: a match may have thousands."""
 _TOGETHER = 20
 """Units that all coders have before the next ones."""
-_MAX_COLUMNS, _CELL_BYTES = 1000, 8
-"""Columns of a workbook that are read."""
+_MAX_ROWS, _MAX_COLUMNS, _CELL_BYTES = 1 << 20, 1000, 8
+"""Rows and columns of a workbook that are read; Excel has no more rows."""
+MOST_CODERS, MOST_CODES = 100, 200
+"""What a file of readings may name: more is no study, and each is compared with the others."""
 
 
 class Place(NamedTuple):
@@ -71,8 +75,9 @@ def units(source: Path, kind: UnitKind) -> dict[Place, Unit]:
 def _units(record: Record, cell: str | None, kind: UnitKind) -> Iterator[tuple[Place, Unit]]:
     said = [(row["turn"], row["seat"], row["text"]) for row in utterance_rows(record)]
     if kind == "utterance":
+        named = {seat: _lines(said, seat, "same") for seat in {seat for _, seat, _ in said}}
         for at, (turn, seat, text) in enumerate(said):
-            yield _unit(Place(record.id, cell, turn, seat), text, _lines(said[:at], seat, "same"))
+            yield _unit(Place(record.id, cell, turn, seat), text, named[seat][max(0, at - _BEFORE) : at])
     elif kind == "seat":
         for seat in dict.fromkeys(seat for _, seat, _ in said):
             yield _unit(Place(record.id, cell, None, seat), "\n".join(_lines(said, seat, "this")))
@@ -155,11 +160,17 @@ def all_readings(source: Path) -> list[Reading]:
     """Return every reading that was ever kept, in the order of keeping; lines that a kill has torn are left out.
 
     Raises:
-        ValueError: A line is no reading, or the file is a link.
+        ValueError: A line is no reading, the file is a link, or it names too many coders or codes.
     """
     file = readings_file(source)
     lines = read_bytes(file).split(b"\n") if file.is_file() else ()
-    return [_reading(file, number, line) for number, line in enumerate(lines, 1) if is_json(line)]
+    found = [_reading(file, number, line) for number, line in enumerate(lines, 1) if is_json(line)]
+    coders = {reading.coder for reading in found}
+    codes = {(reading.book, name) for reading in found for name in reading.codes}
+    if len(coders) > MOST_CODERS or len(codes) > MOST_CODES:
+        named = f"{len(coders):,} coders and {len(codes):,} codes"
+        raise ValueError(f"{file}: names {named}; at most {MOST_CODERS} and {MOST_CODES} are allowed")
+    return found
 
 
 def _reading(file: Path, number: int, line: bytes) -> Reading:
@@ -181,9 +192,11 @@ Readings = dict[str, dict[Place, Reading]]
 
 def latest(source: Path, book: str) -> Readings:
     """Return the readings that count under a codebook."""
-    own = [reading for reading in counting(source) if reading.book == book]
-    coders = dict.fromkeys(reading.coder for reading in own)
-    return {coder: {reading.place: reading for reading in own if reading.coder == coder} for coder in coders}
+    found: Readings = {}
+    for reading in counting(source):
+        if reading.book == book:
+            found.setdefault(reading.coder, {})[reading.place] = reading
+    return found
 
 
 # Sheets.
@@ -288,7 +301,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
         sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed
-        for number, cells in enumerate(sheet.iter_rows(max_col=_width(sheet), values_only=True), 1):
+        for number, cells in enumerate(sheet.iter_rows(max_row=_MAX_ROWS, max_col=_width(sheet), values_only=True), 1):
             if any(cell is not None for cell in cells):
                 found[number] = ["" if cell is None else str(cell).strip() for cell in cells]
                 if (left := left - sum(map(len, found[number])) - _CELL_BYTES * len(cells)) < 0:
@@ -299,7 +312,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
 
 def _width(sheet: Any) -> int:
     """Return the number of cells of the header: an empty cell far outside of it is none."""
-    rows = sheet.iter_rows(max_col=_MAX_COLUMNS, values_only=True)
+    rows = sheet.iter_rows(max_row=_MAX_ROWS, max_col=_MAX_COLUMNS, values_only=True)
     head = next((cells for cells in rows if any(cell is not None for cell in cells)), (None,))
     return max((at for at, cell in enumerate(head, 1) if cell is not None), default=1)
 

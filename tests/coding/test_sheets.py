@@ -14,8 +14,10 @@ import pytest
 
 import negolab as nl
 from negolab.coding import units as coding
+from negolab.coding.agreement import agreement, kappas
 from negolab.coding.codebook import Codebook, read_codebook
 from negolab.coding.units import Place, Reading, all_readings, exchange, keep, latest, units
+from negolab.match import Match
 from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
 from tests.support.command import negolab, succeeding
@@ -119,6 +121,15 @@ def test_an_utterance_comes_with_what_was_said_before_it_and_nothing_later(run: 
     assert given[2].before == ("same speaker: My cost is $40.", "other speaker: Too much for me.")
 
 
+def test_a_long_match_comes_with_what_was_said_last(tmp_path: Path) -> None:
+    match = Match(nl.load("bargaining", talk="both", rounds=100, walk_away=True), seed=1)
+    for n in range(99):
+        match.submit(next(iter(match.pending())), f"{40 + n % 10}\nMESSAGE: line {n}")
+    match.abort("enough")
+    *_, last = units(kept(tmp_path / "run", match.record()), "utterance").values()
+    assert [line.rpartition(" ")[2] for line in last.before] == [str(n) for n in range(48, 98)]
+
+
 def test_coders_have_orders_of_their_own_and_their_first_units_in_common() -> None:
     found = [coding.Unit(f"u{n}", str(n)) for n in range(50)]
     anna, ben = (coding.drawn_order(found, coder) for coder in ("anna", "ben"))
@@ -161,6 +172,7 @@ def test_a_cell_that_cannot_be_read_is_named_and_nothing_of_the_sheet_is_kept(
         ("[codes.text]\ndefinition = 'x'", "text is a column of every sheet"),
         ("[codes.a]\ndefinition = ' '", "definition is empty"),
         ("[codes.a]\ndefinition = 'x'\nscale = [5, 1]", "is not a scale: write [1, 5]"),
+        ("[codes.a]\ndefinition = 'x'\nscale = [0, 101]", "has more than 101 values"),
         ("exclusive = true\n[codes.a]\ndefinition = 'x'\nscale = [1, 5]", "exclusive codes are yes or no"),
         ("unit = 'word'\n[codes.a]\ndefinition = 'x'", "unit must be one of match, seat, utterance"),
         ("[codes.a]\ndefinition = 'x'\nexample = ['y']", "unknown field `example`"),
@@ -212,6 +224,20 @@ def test_a_damaged_reading_is_named_with_its_line(run: Path, reading: str, said:
         all_readings(run)
 
 
+def test_more_coders_codes_or_values_than_a_study_has_are_refused(run: Path, book: Codebook) -> None:
+    def reading(coder: str = "anna", turn: int = 0, **codes: int) -> Reading:
+        return Reading(book="tone", coder=coder, place=Place("treatment-0", turn=turn, seat="A"), codes=codes)
+
+    keep(run, [reading(turn=turn, tone=turn) for turn in range(200)])
+    with pytest.raises(ValueError, match="tone: has more than 101 different values"):
+        agreement(book, latest(run, "tone"))
+    keep(run, [reading(f"c{n}", tone=1) for n in range(30)])
+    assert kappas(book, {name: {} for name in latest(run, "tone")}).empty, "pairs of so many are not compared"
+    keep(run, [reading(f"c{n}", tone=1) for n in range(100)])
+    with pytest.raises(ValueError, match=r"readings\.ndjson: names 101 coders and 1 codes; at most 100 and 200"):
+        latest(run, "tone")
+
+
 def test_codes_are_neither_read_nor_written_through_links(run: Path, book: Codebook, tmp_path: Path) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
@@ -258,6 +284,17 @@ def share_text(sheet: Path, text: str, cells: int) -> None:
             packed.writestr(name, part)
 
 
+def rewrite_rows(sheet: Path, rows: str) -> None:
+    """Write other rows into the first sheet of a workbook."""
+    with ZipFile(sheet) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    with ZipFile(sheet, "w", ZIP_DEFLATED) as packed:
+        for name, part in parts.items():
+            whole = f"<sheetData>{rows}</sheetData>".encode()
+            cells = re.sub(b"<sheetData>.*</sheetData>", whole, part, flags=re.DOTALL)
+            packed.writestr(name, cells if "worksheets/sheet1" in name else part)
+
+
 def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(run: Path, book: Codebook) -> None:
     from openpyxl import load_workbook
 
@@ -280,19 +317,21 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
         exchange(run, "tone", book, "anna", sheet)
 
 
+def test_a_workbook_ends_at_the_last_row_that_a_program_can_make(run: Path, book: Codebook) -> None:
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    rewrite_rows(sheet, '<row r="99999999999"><c><v>1</v></c></row>')
+    with pytest.raises(ValueError, match=r"anna\.xlsx: the column id is missing"):
+        exchange(run, "tone", book, "anna", sheet)
+
+
 def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_before_it_fills_the_memory(
     run: Path, book: Codebook
 ) -> None:
     sheet = run.parent / "anna.xlsx"
     exchange(run, "tone", book, "anna", sheet)
-    with ZipFile(sheet) as packed:
-        parts = {name: packed.read(name) for name in packed.namelist()}
     head = "".join(f'<c t="str"><v>c{n}</v></c>' for n in range(900))
-    rows = f"<sheetData><row>{head}</row>{'<row><c><v>1</v></c></row>' * 10_000}</sheetData>"
-    with ZipFile(sheet, "w", ZIP_DEFLATED) as packed:
-        for name, part in parts.items():
-            cells = re.sub(b"<sheetData>.*</sheetData>", rows.encode(), part, flags=re.DOTALL)
-            packed.writestr(name, cells if "worksheets/sheet1" in name else part)
+    rewrite_rows(sheet, f"<row>{head}</row>{'<row><c><v>1</v></c></row>' * 10_000}")
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
         exchange(run, "tone", book, "anna", sheet)
 
