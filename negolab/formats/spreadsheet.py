@@ -16,7 +16,7 @@ from fractions import Fraction
 from functools import partial
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar
 
 import msgspec
 
@@ -74,7 +74,7 @@ class ImportMap(msgspec.Struct, frozen=True, kw_only=True):
     game: dict[str, Any] = {}
     actions: dict[Action, tuple[str, ...]] = {}
     decimal: Literal[".", ","] = "."
-    delimiter: str | None = None
+    delimiter: Annotated[str, msgspec.Meta(min_length=1, max_length=1)] | None = None
     empty: tuple[str, ...] = ("", "None", "NA", "N/A", "NaN", "null")
     unfinished: Literal["leave out", "no deal"] = "leave out"
 
@@ -114,7 +114,10 @@ def read_map(path: Path) -> ImportMap:
     """Read a map; a scenario that it names lies beside it. `ValueError` names the place of a mistake."""
     plan = read_toml(path, ImportMap)
     if str(preset := plan.game.get("preset", "")).endswith(".toml"):
-        plan.game["preset"] = str(path.parent / preset)
+        scenario = path.parent / preset
+        if not scenario.resolve().is_relative_to(path.parent.resolve()):
+            raise ValueError(f"{path}: preset leads out of the map's folder: copy {preset} beside the map")
+        plan.game["preset"] = str(scenario)
     return plan
 
 

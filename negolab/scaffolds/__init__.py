@@ -188,7 +188,7 @@ def _import_map(name: str, folder: Path, game: str) -> Files:
         map=path.with_suffix(".toml").name,
         stem=path.stem,
         game=kind,
-        others=", ".join(others) or "none",
+        others=" ".join(", ".join(others).split()) or "none",
         columns="\n".join(
             f"{meaning} = {json.dumps(found[meaning])}{_listed(words[meaning]) if meaning in _WORDED else ''}"
             if meaning in found

@@ -14,9 +14,11 @@ from negolab_widgets.report import Report
 import negolab as nl
 from negolab.analysis import tables
 from negolab.events import Replied
-from negolab.formats.spreadsheet import Importer, import_sheet, read_map, read_number
+from negolab.formats.spreadsheet import LEFT_OUT, Importer, import_sheet, read_map, read_number
 from negolab.record import final_state
 from negolab.verification import replay_differences
+from tests.analysis.test_export import kept
+from tests.coding.dialogues import bargained
 from tests.conftest import ROOT
 from tests.support.command import negolab, succeeding
 
@@ -163,6 +165,8 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
     for plan, said in (
         (MAP.replace('"price"', '"prize"'), "offer.price names the column 'prize'"),
         (MAP.replace("action =", "acton ="), "did you mean action?"),
+        (f'delimiter = "(x+x+)+y"\n{MAP}', "delimiter"),
+        (MAP.replace("[game]", '[game]\npreset = "../other.toml"'), "preset leads out of the map's folder: copy"),
     ):
         with pytest.raises(ValueError, match=said):
             import_sheet(*write(tmp_path, "match,party,action,price\n", plan), "bargaining")
@@ -206,6 +210,21 @@ def test_a_draft_finds_columns_by_their_heads_and_lists_their_words(tmp_path: Pa
     }  # fmt: skip
     assert drafted.parties == {"A": ("Seller",), "B": ("Buyer",)} and drafted.game["price_hi"] == 150050
     assert 'action = "Accepted?"   # "no", "yes"\n' in (tmp_path / "mine.toml").read_text()
+
+
+def test_a_draft_holds_the_names_of_columns_as_notes_whatever_they_are(tmp_path: Path) -> None:
+    (tmp_path / "mine.csv").write_text('match,party,price,"odd\n[actions]\naccept = [""offer""]"\n1,seller,5,x\n')
+    succeeding("new", "import-map", "mine.csv", cwd=tmp_path)
+    assert read_map(tmp_path / "mine.toml").actions == {}
+
+
+def test_a_report_shows_no_other_file_as_what_was_left_out(tmp_path: Path) -> None:
+    (tmp_path / "private.csv").write_text("match,reason\nconfidential,why\n")
+    run = kept(tmp_path / "run", bargained())
+    for left_out in ("match\n1\n", None):
+        (run / LEFT_OUT).unlink(missing_ok=True)
+        (run / LEFT_OUT).write_text(left_out) if left_out else (run / LEFT_OUT).symlink_to(tmp_path / "private.csv")
+        assert "confidential" not in str(Report(run).body()[0])
 
 
 def test_a_report_compares_treatments_and_counts_what_was_left_out(tmp_path: Path) -> None:

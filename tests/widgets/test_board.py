@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import nbformat
@@ -147,9 +148,12 @@ def test_nothing_in_an_executed_notebook_is_run(tmp_path: Path) -> None:
     nbformat.write(nbformat.v4.new_notebook(cells=[cell, nbformat.v4.new_markdown_cell(trick)]), file)
     shown = str(executed.render_notebook(file))
     assert "<img" not in shown and shown.count("&lt;img") >= 5
+    (link := tmp_path / "link.ipynb").symlink_to(file)
+    os.mkfifo(pipe := tmp_path / "pipe.ipynb")
     file.write_text("{", "utf-8")
-    with pytest.raises(ValueError, match="cannot be shown"):
-        executed.render_notebook(file)
+    for bad in (file, link, pipe):
+        with pytest.raises(ValueError, match="cannot be shown"):
+            executed.render_notebook(bad)
 
 
 def test_a_picture_is_shown_as_a_picture(tmp_path: Path) -> None:

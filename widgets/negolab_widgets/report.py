@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from importlib.resources import files
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
@@ -18,6 +19,7 @@ from urllib.parse import quote
 import pandas as pd
 
 from negolab._internal import manifest
+from negolab._internal.files import read_text
 from negolab._internal.version import __version__
 from negolab.analysis import tables
 from negolab.analysis.columns import to_frame, unify
@@ -382,9 +384,11 @@ class Report:
 
 def _left_out(file: Path) -> pd.DataFrame:
     """Count the rows that an import left out, by match and reason; none where nothing was imported."""
-    if not file.is_file():
+    if file.is_symlink() or not file.is_file():  # a link would show another file of the reader's
         return pd.DataFrame()
-    rows = pd.read_csv(file, dtype=str, keep_default_na=False)
+    rows = pd.read_csv(StringIO(read_text(file)), dtype=str, keep_default_na=False)
+    if not {"match", "reason"} <= {*rows}:
+        return pd.DataFrame()
     return rows.groupby(["match", "reason"], sort=False).size().rename("rows").reset_index().head(MAX_LISTED)
 
 

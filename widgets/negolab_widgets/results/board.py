@@ -13,6 +13,7 @@ from typing import Any
 
 import ipywidgets as w
 
+from negolab._internal.files import read_text
 from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder, SweepStatus, read_sweep_status
 from negolab.sweeps.plan import SweepCell
 from negolab_widgets.faults import FaultGuard, run_in_background
@@ -126,7 +127,9 @@ def render_notebook(file: Path) -> Markup:
     import nbformat  # a third of a second to import
 
     try:
-        cells = nbformat.read(file, 4).cells
+        if file.is_symlink():
+            raise ValueError("it is a link")
+        cells = nbformat.reads(read_text(file), 4).cells
     except Exception as error:  # nbformat raises whatever its readers raise
         raise ValueError(f"{file} cannot be shown: {error}") from None
     own = [cell for cell in cells if PAPERMILL_ERROR_TAG not in cell.metadata.get("tags", [])]
