@@ -150,6 +150,27 @@ class _Finder(MetaPathFinder):
 sys.meta_path.insert(0, _Finder())
 
 
+class _Neighbours(MetaPathFinder):
+    """Find the modules beside a notebook for its cells and for each other, and not for installed packages, which try to
+    import many that need not be there."""
+
+    def __init__(self) -> None:
+        self._found = {"__main__"}
+
+    @override
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if path is not None or _importer() not in self._found:
+            return None
+        if (spec := PathFinder.find_spec(fullname, [""])) is not None:
+            self._found.add(fullname)
+        return spec
+
+
+def open_folder() -> None:
+    """Let the cells of a notebook import modules beside it, after all that is installed."""
+    sys.meta_path.append(_Neighbours())
+
+
 def _importer() -> str:
     """Return the name, at the top, of the module that is importing now."""
     frame: Any = sys._getframe(2)

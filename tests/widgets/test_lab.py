@@ -41,7 +41,10 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
         (got / f"{name}.py").write_text(leaves)
         (got / f"games/{name}.py").write_text(leaves)
     for folder in (got, got / "games"):
-        (folder / "own.py").write_text("VALUE = 7")
+        (folder / "own.py").write_text("from part import VALUE")
+        (folder / "part.py").write_text("VALUE = 7")
+        for name in ("brotli", "numexpr", "xarray"):  # which installed packages try to import
+            (folder / f"{name}.py").write_text(leaves)
     cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
     # The page would restore this widget, whose module is JavaScript, when the notebook is opened.
     saved = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {"model_module": "anywidget"}}}}
@@ -61,5 +64,8 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
             session = {"name": path, "path": path, "type": "notebook", "kernel": {"name": "python3"}}
             made = client.post(f"{address}api/sessions", headers=headers, json=session).json()
             socket = f"{address}api/kernels/{made['kernel']['id']}/channels".replace("http", "ws")
-            assert run_in_kernel(socket, headers, "import own, traitlets, json; print(own.VALUE)") == "7\n"
+            assert (
+                run_in_kernel(socket, headers, "import own, traitlets, json, pandas, negolab_widgets; print(own.VALUE)")
+                == "7\n"
+            )
     assert not (tmp_path / "ran").exists()
