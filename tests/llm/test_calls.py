@@ -377,6 +377,16 @@ def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(server: Se
     assert line.endswith("its context window is 1,200: longer matches fail; history=last:6 sends less")
 
 
+@pytest.mark.parametrize("window", [None, 9_000])
+def test_the_first_game_uses_the_preflights_answer_if_a_strategy_draws_at_random(
+    server: Server, tmp_path: Path, window: int | None
+) -> None:
+    server.set(window=window)
+    ran = played(server, tmp_path / "run", a="llm:fake,strategy=random-legal", command=in_process.negolab)
+    assert ("context window" in ran.stderr) == (window is not None)
+    assert server.counts()["requests"] == len(tables.replies(tmp_path / "run")) > 0
+
+
 # What a batch prints.
 
 
