@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,6 +17,7 @@ from negolab.protocols import player_notes
 from negolab.record import PERSON, parse_record
 from negolab.runs.driver import make_player
 from negolab.store import Store
+from negolab.studies import clock
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database, StoredMatch
 from negolab.studies.host_config import NONE, KnownEndpoints
@@ -64,7 +64,7 @@ class AdminService(PageService):
         self._leases: dict[str, str] = {}
         self._played = ""
         """Id of the match that the lobby shows: until it is left, also after its end."""
-        self._looked = time.monotonic()
+        self._looked = clock.monotonic()
         self._guard = TaskGuard(database, None)
         for stored in database.matches(None, running=True):
             try:
@@ -218,8 +218,8 @@ class AdminService(PageService):
         """Retry answers that could not be saved, and drop what no open page shows; called periodically."""
         for stored, session in self._sessions.running():
             self._guard(f"an answer in match {stored.id}", session.retry)
-        if time.monotonic() - self._looked > LOOK:
-            self._looked = time.monotonic()
+        if clock.monotonic() - self._looked > LOOK:
+            self._looked = clock.monotonic()
             self._sessions.sweep(lambda stored: self.presence.is_present(stored.id))
             running = {stored.id for stored, _ in self._sessions.running()}
             self.presence.sweep(running.__contains__)

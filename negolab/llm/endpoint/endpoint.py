@@ -158,7 +158,7 @@ class RetryingCall:
     async def _attempt(self) -> Answer:
         await self._wait(self._queue.acquire(self._queued_call))
         with ExitStack() as slot:
-            slot.callback(self._queue.release, self._queued_call)
+            slot.callback(self._queue.release)
             return await self._send_within_budget(slot)
 
     async def _send_within_budget(self, slot: ExitStack) -> Answer:

@@ -77,10 +77,10 @@ class CallQueue:
             await admitted
         except asyncio.CancelledError:
             if admitted.done() and not admitted.cancelled():
-                self.release(call)
+                self.release()
             raise
 
-    def release(self, call: QueuedCall) -> None:
+    def release(self) -> None:
         """Free the place of a call that is over or cancelled."""
         self.running -= 1
         self._dispatch()
@@ -94,21 +94,19 @@ class CallQueue:
         if tokens is not None:
             self._tokens.adjust(tokens - call.estimated_tokens)
 
-    def record_rate_limit(self, call: QueuedCall, retry_after: float | None) -> float:
-        """Hold new calls after an HTTP 429 and return the delay in seconds (`retry_after` None: exponential)."""
+    def record_rate_limit(self, call: QueuedCall, retry_after: float | None) -> None:
+        """Hold new calls after an HTTP 429 for `retry_after` seconds (None: a delay that grows exponentially)."""
         now = self._clock()
         if retry_after is None:
             retry_after = min(MAX_BACKOFF, INITIAL_BACKOFF * 2**self._rate_limits_in_a_row)
             # Calls that were in flight before the first 429 came back are one event.
             self._rate_limits_in_a_row += now >= self._hold_until
             self._rate_limits_in_a_row = min(self._rate_limits_in_a_row, 16)
-        delay = max(MIN_BACKOFF, retry_after)
-        self._hold_until = max(self._hold_until, now + delay)
+        self._hold_until = max(self._hold_until, now + max(MIN_BACKOFF, retry_after))
         self.adaptive.record_rate_limit(now, call.started_at, self.running - 1)
         self._tokens.adjust(-call.estimated_tokens)
         self._requests.disable_catch_up()
         self._tokens.disable_catch_up()
-        return delay
 
     def record_error(self) -> None:
         """Count a response that is an error of the server or no valid answer."""
