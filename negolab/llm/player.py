@@ -197,8 +197,8 @@ class LLM:
 
 def with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return request fields with the bound on output tokens that a model gets where the user sets none."""
-    is_free = has_bound(parameters) or model_traits(model).reasons
-    return dict(parameters) if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}
+    bound = model_traits(model).output
+    return dict(parameters) if bound is None or has_bound(parameters) else {**parameters, "max_tokens": bound}
 
 
 def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:

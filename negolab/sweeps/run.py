@@ -132,7 +132,7 @@ class Sweep:
             missing = list(missing_cells(self.plan, self.folder, self._retry))
             missing_ids = {cell.id for cell in missing}
             states = Counter(last.state for id, last in ended.items() if id not in missing_ids)
-            counter = _CellCounter(sum(1 for _ in self.plan.cells()), states, watch)
+            counter = _CellCounter(self.plan.count, states, watch)
             if missing:
                 try:
                     with connect(workers, scheduler) as client:

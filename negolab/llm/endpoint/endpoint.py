@@ -190,7 +190,7 @@ class RetryingCall:
 
     def _took(self, answer: Answer) -> Cost:
         if answer.replayed:
-            return _saved(answer)
+            return Cost.of_replayed(answer.cost)
         usage = answer.usage
         if self._policy.via_broker:
             usage = msgspec.structs.replace(usage, cost=answer.cost)
@@ -288,12 +288,6 @@ class RetryingCall:
             self._availability.record_failure(error)
 
 
-def _saved(answer: Answer) -> Cost:
-    """Return what an answer from the cache took: nothing, and where another run paid for it, what that saved."""
-    pico = round((answer.cost or 0.0) * PICO)
-    return Cost(replayed=1, saved=pico, unsaved=int(answer.cost is None)) if answer.replayed else NOTHING
-
-
 class _LoopResources:
     """Resources of an endpoint in one event loop: connections, availability, and a queue for each model."""
 
@@ -336,7 +330,8 @@ class Endpoint:
         """Return the cached answer, or a new one once it is stored."""
         cache = self._cache
         if cache is not None and (cached := cache.find(self.url, call)) is not None:
-            self._policy.budget.ledger.add(_saved(cached))
+            if cached.replayed:
+                self._policy.budget.ledger.add(Cost.of_replayed(cached.cost))
             return cached
         return await self._retrying(call, await self._resources()).answer()
 

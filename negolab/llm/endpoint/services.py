@@ -46,13 +46,13 @@ class ModelTraits(NamedTuple):
     """Traits of the models whose name, without a provider before it, matches `name`.
 
     Attributes:
-        reasons: Reasoning counts towards a bound on output tokens, so none is set by default.
+        output: Bound on output tokens where the user sets none; None for a model whose reasoning counts towards it.
         renamed: The bound is called `max_completion_tokens`.
         dropped: Parameters that are left out, with a notice.
     """
 
     name: str
-    reasons: bool = True
+    output: int | None = None
     renamed: bool = False
     dropped: tuple[str, ...] = ()
 
@@ -65,7 +65,7 @@ MODELS = (
         r"magistral|qwq|qwen3(?!.*instruct)|kimi.*thinking|glm-(4\.[5-9]|[5-9])|minimax-m|.*(reasoning|thinking)"
     ),
 )
-UNKNOWN_MODEL = ModelTraits("", reasons=False)
+UNKNOWN_MODEL = ModelTraits("", output=PLAIN_OUTPUT)
 
 
 def model_traits(model: str) -> ModelTraits:
