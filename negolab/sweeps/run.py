@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from pathlib import Path
@@ -125,11 +125,11 @@ class Sweep:
         claim = claim_folder(self.folder, self.plan, self._notebook.sha256, code, trust=self._trust)
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
-            job = self._prepare_job(broker)
+            ended = self.folder.ended()
+            job = self._prepare_job(broker, ended)
             opened, kept = self.folder.path.stat(), self.folder.path / manifest.FILE
             written = kept.stat()
-            ended = {**self.folder.unsuccessful(), **self.folder.done()}
-            missing = list(missing_cells(self.plan, self.folder, self._retry))
+            missing = missing_cells(self.plan, ended, self._retry)
             missing_ids = {cell.id for cell in missing}
             states = Counter(last.state for id, last in ended.items() if id not in missing_ids)
             counter = _CellCounter(self.plan.count, states, watch)
@@ -196,7 +196,7 @@ class Sweep:
         resources.enter_context(serve_broker(broker, host))
         return broker
 
-    def _prepare_job(self, broker: Broker | None) -> CellJob:
+    def _prepare_job(self, broker: Broker | None, ended: Mapping[str, CellStatus]) -> CellJob:
         """Copy the notebooks into the folder, with the modules beside them; return what all cells share."""
         atomic_write(self.folder.path / NOTEBOOK, self._notebook.text.encode())
         modules = {**self._notebook.modules}
@@ -214,7 +214,7 @@ class Sweep:
             cwd=str(self._notebook.path.parent),
             # The sweep's own workers use the cores already.
             environment=environment.scrubbed_environment(
-                **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with())},
+                **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with(ended))},
                 **({} if broker is None else broker.cell_environment()),
             ),
             imports=self._notebook.startup(Path(each.head) for each in self._players.values()),
@@ -224,9 +224,10 @@ class Sweep:
             files={text: str(file) for text, file in (*self._players.items(), *self._scenarios.items())},
         )
 
-    def _begun_with(self) -> dict[str, list[str]]:
+    def _begun_with(self, ended: Mapping[str, CellStatus]) -> dict[str, list[str]]:
         """Return the parameters of the games in finished cells, so that all cells read replies alike."""
-        files = (file for id in self.folder.done() for file in store.record_files(self.folder.cell(id)))
+        done = (id for id, cell in ended.items() if cell.state == "done")
+        files = (file for id in done for file in store.record_files(self.folder.cell(id)))
         begun: dict[str, set[str]] = {}
         for record in filter(None, (next(store.iter_records(file), None) for file in files)):
             names = {*record.header.params}

@@ -103,6 +103,11 @@ def read_unsuccessful(sweep: Path) -> dict[str, CellStatus]:
     return latest
 
 
+def read_ended(sweep: Path, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
+    """Read the newest status of each cell that ended, by id: that of the finished cell, else of the last attempt."""
+    return {**read_unsuccessful(sweep), **read_done(sweep, known)}
+
+
 def write_status(folder: Path, status: CellStatus) -> None:
     """Write a status atomically into the cell's folder."""
     write_json(folder / FILE, status)

@@ -19,7 +19,7 @@ from negolab.analysis.cells import column_value
 from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.analysis.replies import decisive_event
 from negolab.analysis.standings import is_tournament
-from negolab.sweeps.folder import read_folder_plan
+from negolab.sweeps.folder import SweepFolder, read_folder_plan
 from negolab.sweeps.grid import axis_values
 from negolab.sweeps.plan import SweepPlan
 from negolab_widgets.charts import Chart
@@ -214,7 +214,7 @@ class SweepResults(Page):
         """Show a match at the step that decided it."""
         from negolab_widgets.replay import Replay
 
-        record = store.find(self._folder / "cells" / cell, match)
+        record = store.find(SweepFolder(self._folder).cell(cell), match)
         replay = Replay(record)
         replay.show(record, step=decisive_event(record) + 1)
         title = w.HTML(element("h2", f"Match {match}, at the step that decided it", cls="nl-opened"))
