@@ -29,7 +29,8 @@ from negolab.analysis import tables
 from negolab.events import Ended, Rejected, Replied
 from negolab.formats import transcript
 from negolab.ledger import FILE, PICO, Cost, Ledger, Line
-from negolab.llm.endpoint.services import PLAIN_OUTPUT, ending_of
+from negolab.llm.endpoint.call import ending_of
+from negolab.llm.endpoint.services import PLAIN_OUTPUT
 from tests.support import in_process
 from tests.support.command import negolab, succeeding
 from tests.support.endpoints import Server, running_endpoint

@@ -42,7 +42,6 @@ from negolab.llm.endpoint.keys import BROKER_PATH, Key
 from negolab.llm.endpoint.policy import BYTES_PER_TOKEN, CallPolicy
 from negolab.llm.endpoint.prices import call_cost
 from negolab.llm.endpoint.queue import CallQueue, QueuedCall
-from negolab.llm.endpoint.services import ending_of
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.client import Client
@@ -261,12 +260,12 @@ class RetryingCall:
 
     def _marked_if_full(self, answer: Answer) -> Answer:
         """Return an answer that took all tokens that it might as one that was cut, whatever its service says."""
-        is_full = ending_of(answer.finish) == "whole" and answer.usage.output == (max_output_tokens(self._params) or -1)
+        is_full = answer.ending == "whole" and answer.usage.output == (max_output_tokens(self._params) or -1)
         return msgspec.structs.replace(answer, finish="length") if is_full else answer
 
     def _check_whole(self, answer: Answer) -> None:
         """Raise CutShort for an answer that was cut, or may have been, and is to be asked for again."""
-        ending = ending_of(answer.finish)
+        ending = answer.ending
         if ending not in ("cut", "unknown") or ("response_format" in self._params and is_json(answer.text)):
             return
         self._cuts += 1
