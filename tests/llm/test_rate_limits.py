@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from negolab.llm.endpoint.availability import Availability
 from negolab.llm.endpoint.errors import AttemptFailed, Overloaded, RateLimited, RunFailed, Unreachable
 from negolab.llm.endpoint.policy import Limits
-from negolab.llm.endpoint.queue import MIN_BACKOFF, CallQueue, QueuedCall
-from negolab.llm.endpoint.rate_limiter import RateLimiter
+from negolab.llm.endpoint.queue import CallQueue
+from negolab.llm.endpoint.rate_limiter import MIN_BACKOFF, QueuedCall, RateLimiter
 from tests.support.fake_clock import run
 
 Ask = Callable[[], Coroutine[Any, Any, float | None]]
@@ -195,8 +195,8 @@ def test_more_calls_at_once_are_tried_only_where_they_are_used() -> None:
 
         await games(used, ask, n=400, turns=10)
         await games(unused, ask, n=20, turns=200)
-        assert used.adaptive.concurrency == 400
-        assert unused.adaptive.concurrency == 50
+        assert used.limits.adaptive.concurrency == 400
+        assert unused.limits.adaptive.concurrency == 50
 
     run(play())
 
@@ -207,8 +207,8 @@ def test_one_episode_of_refusals_cuts_once_by_a_fifth() -> None:
         going = [await acquired(model_queue) for _ in range(50)]
         for one in going[:30]:
             over(model_queue, one, 0.2)
-        assert model_queue.adaptive.concurrency == 40
-        assert model_queue.adaptive.episodes == 1
+        assert model_queue.limits.adaptive.concurrency == 40
+        assert model_queue.limits.adaptive.episodes == 1
 
     run(refuse())
 
@@ -218,7 +218,7 @@ def test_many_errors_of_the_server_stop_growth_and_shrink_nothing() -> None:
         model_queue = queue(at_once=400)
 
         async def round_(broken: int) -> None:
-            going = [await acquired(model_queue) for _ in range(int(model_queue.adaptive.concurrency))]
+            going = [await acquired(model_queue) for _ in range(int(model_queue.limits.adaptive.concurrency))]
             await asyncio.sleep(0.01)
             for i, one in enumerate(going):
                 if i < broken:
@@ -226,10 +226,10 @@ def test_many_errors_of_the_server_stop_growth_and_shrink_nothing() -> None:
                 over(model_queue, one)
 
         await round_(broken=20)
-        assert model_queue.adaptive.concurrency == 50
+        assert model_queue.limits.adaptive.concurrency == 50
         await asyncio.sleep(3)
         await round_(broken=5)
-        assert model_queue.adaptive.concurrency == 100
+        assert model_queue.limits.adaptive.concurrency == 100
 
     run(err())
 

@@ -41,7 +41,8 @@ from negolab.llm.endpoint.errors import (
 from negolab.llm.endpoint.keys import BROKER_PATH, Key
 from negolab.llm.endpoint.policy import BYTES_PER_TOKEN, CallPolicy
 from negolab.llm.endpoint.prices import Bill
-from negolab.llm.endpoint.queue import CallQueue, QueuedCall
+from negolab.llm.endpoint.queue import CallQueue
+from negolab.llm.endpoint.rate_limiter import QueuedCall
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.client import Client
