@@ -22,7 +22,7 @@ from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database, StoredMatch
 from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.metrics import render
-from negolab.studies.page_service import PageService, playing, reply_of
+from negolab.studies.page_service import PageService, reply_of
 from negolab.studies.page_state import Answer, NotDelivered, Playing
 from negolab.studies.scheduler import LOOK, TaskGuard
 from negolab.studies.service import StudyService
@@ -197,7 +197,7 @@ class AdminService(PageService):
         stored = self._stored(id)
         session, (seat,) = self._sessions.resume(stored), stored.people
         ended = session.match.ended
-        return playing(self.title, session, seat, fault=(ended and ended.reason) or "")
+        return session.playing(self.title, seat, fault=(ended and ended.reason) or "")
 
     # Actions of the person: "leave" and "reply".
 
