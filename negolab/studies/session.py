@@ -149,9 +149,9 @@ class MatchSession:
 
     def view(self, seat: Seat) -> SeatView:
         """Return the view of a person's seat as of the last saved event."""
-        if seat not in self._views:
-            self._views[seat] = self.seat_sessions[seat].view(self.match)
-        return self._views[seat]
+        session = self.seat_sessions[seat]
+        # A fault ends the match, of which the seat is told nothing more.
+        return session.view(self.match) if self.fault or session.shown is None else session.shown
 
     def playing(self, title: str, seat: Seat, left: tuple[float, str] | None = None, **more: Any) -> Playing:
         """Build the page state for one seat.
@@ -432,7 +432,6 @@ class MatchSession:
     def _keep(self, seat_sessions: Mapping[Seat, SeatSession]) -> None:
         """Keep the match and what people were told, as what a fault or a failed save leads back to."""
         self.seat_sessions = dict(seat_sessions)
-        self._views: dict[Seat, SeatView] = {}
         self._saved, self._kept = len(self.match.events), self.match.snapshot()
 
     def _notify(self) -> None:
