@@ -74,19 +74,23 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         if reply.via != "model":
             return cls()
         usage, known = reply.usage or {}, reply.cost is not None
-        pico = round((reply.cost or 0.0) * PICO)
         if usage.get("replayed"):
-            return cls(replayed=1, saved=pico, unsaved=int(not known))
+            return cls.of_replayed(reply.cost)
         tokens = {name: count for name in TOKENS if isinstance(count := usage.get(name), int)}
         counted = "input" in tokens and "output" in tokens
         return cls(
-            pico,
+            round((reply.cost or 0.0) * PICO),
             **tokens,
             calls=1,
             answers=1,
             uncounted=int(not (known or counted)),
             unpriced=int(counted and not known),
         )
+
+    @classmethod
+    def of_replayed(cls, usd: float | None) -> Cost:
+        """Return what an answer from the cache took that another run has paid: nothing, but it saved its cost."""
+        return cls(replayed=1, saved=round((usd or 0.0) * PICO), unsaved=int(usd is None))
 
     def plus(self, other: Cost) -> Cost:
         """Return the sum of both."""

@@ -1,5 +1,5 @@
-"""What a seat may do now, described once: the fields of each move. From it follow the JSON that a model fills in with
-its instruction, and the inputs of a table.
+"""What a seat may do now: the fields of each move. From it follow the JSON that a model fills in with its instruction,
+the inputs of a plain table, and some fields of the other tables.
 
 A game says it in `Game.moves`; without that it follows from its options (`negolab.derived_moves`). Schemas keep to the
 subset that OpenAI's strict mode and llama.cpp's grammars share: every property is required, no other is allowed, a

@@ -31,7 +31,7 @@ import msgspec
 import platformdirs
 from typing_extensions import override
 
-from negolab._internal.files import atomic_write, read_bytes
+from negolab._internal.files import read_bytes, write_json
 from negolab._internal.manifest import changed_files
 from negolab._internal.validation import located
 
@@ -463,4 +463,4 @@ def read(folder: Path) -> dict[str, CodeSource]:
 
 def write(folder: Path, sources: dict[str, CodeSource]) -> None:
     """Write the sources of the games of a folder of records."""
-    atomic_write(folder / FILE, msgspec.json.format(msgspec.json.encode(sources)) + b"\n")
+    write_json(folder / FILE, sources)

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import msgspec
+
 MAX_BYTES = 64 << 20
 """Bytes of a file that is read as a whole, at most."""
 
@@ -58,6 +60,11 @@ def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:
             path.unlink(missing_ok=True)
         raise
     fsync_folder(path.parent)
+
+
+def write_json(path: Path, data: object) -> None:
+    """Atomically replace `path` with data as indented JSON."""
+    atomic_write(path, msgspec.json.format(msgspec.json.encode(data)) + b"\n")
 
 
 @contextmanager

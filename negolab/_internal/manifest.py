@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from negolab._internal.files import atomic_write, read_bytes
+from negolab._internal.files import read_bytes, write_json
 
 FILE = "manifest.json"
 _MAX_SHOWN = 60
@@ -136,4 +136,4 @@ def _shorten(value: Any) -> str:
 
 def write(folder: Path, manifest: dict[str, Any]) -> None:
     """Write a folder's manifest atomically."""
-    atomic_write(folder / FILE, msgspec.json.format(msgspec.json.encode(manifest)) + b"\n")
+    write_json(folder / FILE, manifest)

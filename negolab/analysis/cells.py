@@ -38,7 +38,7 @@ def newest_statuses(path: Path) -> dict[str, CellStatus]:
     """
     if not status.is_sweep(path) and "cells" not in manifest.read(path):
         raise ValueError(f"{path} is not a sweep folder: it has no cells or attempts")
-    return dict(sorted({**status.read_unsuccessful(path), **status.read_done(path)}.items()))
+    return dict(sorted(status.read_ended(path).items()))
 
 
 def cell_rows(statuses: Mapping[str, CellStatus], taken: Iterable[str] = ()) -> tuple[list[Row], Columns]:

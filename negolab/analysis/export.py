@@ -22,7 +22,7 @@ import msgspec
 import pyarrow as pa
 
 from negolab._internal import manifest
-from negolab._internal.files import atomic_write, check_in_place, read_bytes
+from negolab._internal.files import atomic_write, check_in_place, read_bytes, write_json
 from negolab._internal.validation import suggest
 from negolab.analysis import cells, measures
 from negolab.analysis.columns import (
@@ -193,7 +193,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str], path: Path | No
     write_table(dictionary(listed), folder / DICTIONARY)
     same = {column.name: next(iter(settings[column.name]), None) for column in never}
     about = {"about": "columns of matches that are the same in all of them", "source": name, "matches": same}
-    atomic_write(folder / SETTINGS, msgspec.json.format(msgspec.json.encode(about)) + b"\n")
+    write_json(folder / SETTINGS, about)
     joined = [column.name for column in (*source.join, MATCH)]
     atomic_write(folder / README, readme(list(counts), joined, endings[0]).encode())
     check_in_place(folder, opened)

@@ -81,7 +81,8 @@ def read_cell(folder: Path) -> pa.Table:
 def read_sweep(path: Path) -> pa.Table:
     """Return the matches of all finished cells of a sweep's folder."""
     none = _NONE.add_column(1, "cell", pa.array([], pa.large_string()))
-    return unify([none, *(read_cell(file.parent) for file in sorted(path.glob(f"cells/*/{status.FILE}")))])
+    finished = (cell for cell in status.subfolders(path / status.CELLS) if (cell / status.FILE).exists())
+    return unify([none, *map(read_cell, finished)])
 
 
 def _made_from(folder: Path) -> bytes:

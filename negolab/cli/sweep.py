@@ -169,7 +169,7 @@ def run(
             advance = partial(_advance, bar)
             end = sweep.run(workers=workers, scheduler=scheduler, broker_host=broker, watch=advance)
     except KeyboardInterrupt:
-        over, cells = len(sweep.folder.done()), sum(1 for _ in plan.cells())
+        over, cells = len(sweep.folder.done()), plan.count
         print(f"stopped after {over:,} of {cells:,} cells: run the same command again to resume", file=sys.stderr)
         raise typer.Exit(130) from None
     _print_copies(folder)

@@ -31,7 +31,6 @@ from negolab._internal.files import is_in_place
 from negolab.ledger import PICO, TOKENS, Cost
 from negolab.llm.endpoint.call import Answer, Call
 from negolab.llm.endpoint.errors import RunFailed
-from negolab.llm.endpoint.services import ending_of
 from negolab.match import new_id
 
 CACHE_VARIABLE = "NEGOLAB_CACHE"
@@ -178,7 +177,7 @@ class Cache(AbstractContextManager["Cache"]):
         is_counted = usage.input is not None or usage.output is not None
         row = {
             "key": hashlib.sha256(request).hexdigest(),
-            "only_for": "" if ending_of(answer.finish) == "whole" and call.is_readable(answer) else self.run,
+            "only_for": "" if answer.ending == "whole" and call.is_readable(answer) else self.run,
             "endpoint": endpoint,
             "model": call.model,
             "request": request.decode(),

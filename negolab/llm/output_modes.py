@@ -152,11 +152,11 @@ def filled_action(told: AnyGame, seen: Seen, value: Any) -> Any:
         # A model may write a message though none was asked for.
         action = told.moves(seen).action(value)
     except Misfit as misfit:
-        return _misfit(misfit)
+        return _refused_form(misfit)
     return action if isinstance(action, Invalid) else told.parse(told.say(action), seen)
 
 
-def _misfit(misfit: Misfit) -> Invalid:
+def _refused_form(misfit: Misfit) -> Invalid:
     reason = f"Your JSON does not fit what was asked for: {misfit} Fill it in again."
     return Invalid(("bad_field",), reason, "format")
 
@@ -207,7 +207,7 @@ class SchemaMode(FreeText):
         try:
             value = json_object(text) or told.moves(ask.seen, self._talk).named_option(text)
         except Misfit as misfit:
-            return error or _misfit(misfit)
+            return error or _refused_form(misfit)
         # A complete object that ended exactly at the token limit was not cut.
         if error is not None and (value is None or error.codes != ("cut",)):
             return error

@@ -10,11 +10,11 @@ from negolab._internal import clock
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Ask, Invalid, Malformed, Reply, Seat
 from negolab.llm.chat import Chat
-from negolab.llm.endpoint.call import Answer, Call, EndpointProvider, ModelEndpoint
+from negolab.llm.endpoint.call import Answer, Call, Ending, EndpointProvider, ModelEndpoint
 from negolab.llm.endpoint.compatibility import REPETITION, has_bound, max_output_tokens
 from negolab.llm.endpoint.errors import NoAnswer, NoLegalMove, one_line
 from negolab.llm.endpoint.policy import BYTES_PER_TOKEN
-from negolab.llm.endpoint.services import PLAIN_OUTPUT, Ending, ending_of, model_traits
+from negolab.llm.endpoint.services import PLAIN_OUTPUT, model_traits
 from negolab.llm.output_modes import (
     ExtractedText,
     FreeText,
@@ -197,8 +197,8 @@ class LLM:
 
 def with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
     """Return request fields with the bound on output tokens that a model gets where the user sets none."""
-    is_free = has_bound(parameters) or model_traits(model).reasons
-    return dict(parameters) if is_free else {**parameters, "max_tokens": PLAIN_OUTPUT}
+    bound = model_traits(model).output
+    return dict(parameters) if bound is None or has_bound(parameters) else {**parameters, "max_tokens": bound}
 
 
 def _output_mode(settings: Settings, strategy: Scripted | None) -> FreeText:
@@ -223,7 +223,7 @@ _ERRORS: dict[Ending, tuple[str, str]] = {
 def _finish_error(told: AnyGame, answer: Answer, text: str) -> Invalid | None:
     """Reject an answer for how it ended, or because it is empty."""
     empty = None if text.strip() else ("thoughts" if answer.reasoning else "empty", "empty")
-    if (found := _ERRORS.get(ending_of(answer.finish), empty)) is None:
+    if (found := _ERRORS.get(answer.ending, empty)) is None:
         return None
     code, name = found
     return Invalid((code,), phrase(told, name), "format")

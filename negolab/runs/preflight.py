@@ -39,7 +39,10 @@ async def first_asks(
         for seat, name in pairing.players.items():
             match = matchup.deal(pairing)
             if name not in asked and isinstance(model := matchup.seat(match, models)[seat], LLM):
-                await tell_longest_prompt(models, matchup.game, seat, model)
+                # Of a player of its own: each prompt moves on a strategy that draws at random.
+                estimating = matchup.seat(match, models)[seat]
+                assert isinstance(estimating, LLM)
+                await tell_longest_prompt(models, matchup.game, seat, estimating)
                 asked[name] = match, seat, model
     return list(asked.values())
 

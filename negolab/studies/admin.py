@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import secrets
-import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -18,11 +17,12 @@ from negolab.protocols import player_notes
 from negolab.record import PERSON, parse_record
 from negolab.runs.driver import make_player
 from negolab.store import Store
+from negolab.studies import clock
 from negolab.studies.authentication import AccessDenied, LeaseTaken
 from negolab.studies.database import Database, StoredMatch
 from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.metrics import render
-from negolab.studies.page_service import PageService, playing, reply_of
+from negolab.studies.page_service import PageService, reply_of
 from negolab.studies.page_state import Answer, NotDelivered, Playing
 from negolab.studies.scheduler import LOOK, TaskGuard
 from negolab.studies.service import StudyService
@@ -64,7 +64,7 @@ class AdminService(PageService):
         self._leases: dict[str, str] = {}
         self._played = ""
         """Id of the match that the lobby shows: until it is left, also after its end."""
-        self._looked = time.monotonic()
+        self._looked = clock.monotonic()
         self._guard = TaskGuard(database, None)
         for stored in database.matches(None, running=True):
             try:
@@ -197,7 +197,7 @@ class AdminService(PageService):
         stored = self._stored(id)
         session, (seat,) = self._sessions.resume(stored), stored.people
         ended = session.match.ended
-        return playing(self.title, session, seat, fault=(ended and ended.reason) or "")
+        return session.playing(self.title, seat, fault=(ended and ended.reason) or "")
 
     # Actions of the person: "leave" and "reply".
 
@@ -208,9 +208,9 @@ class AdminService(PageService):
         if action.get("kind") == "leave":
             self._played = "" if stored.id == self._played else self._played
             session.stop(LEFT)
-            return self._answer(stored.id)
+            return self._done(stored.id)
         try:
-            return self._answer(stored.id, refused=session.submit(seat, *reply_of(action)))
+            return self._done(stored.id, session.submit(seat, *reply_of(action)))
         except NotDelivered as error:
             return self._answer(stored.id, not_done=str(error))
 
@@ -218,8 +218,8 @@ class AdminService(PageService):
         """Retry answers that could not be saved, and drop what no open page shows; called periodically."""
         for stored, session in self._sessions.running():
             self._guard(f"an answer in match {stored.id}", session.retry)
-        if time.monotonic() - self._looked > LOOK:
-            self._looked = time.monotonic()
+        if clock.monotonic() - self._looked > LOOK:
+            self._looked = clock.monotonic()
             self._sessions.sweep(lambda stored: self.presence.is_present(stored.id))
             running = {stored.id for stored, _ in self._sessions.running()}
             self.presence.sweep(running.__contains__)

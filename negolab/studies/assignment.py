@@ -9,7 +9,7 @@ from negolab.runs.plan import derive_seed
 from negolab.studies.database import ACTIVE, Database, Participant, StoredMatch
 from negolab.studies.database.participants import block
 from negolab.studies.journeys import Journeys
-from negolab.studies.page_state import PresenceRegistry
+from negolab.studies.page_service import PresenceRegistry
 from negolab.studies.steps import MatchStep, PracticeStep, StepPage
 from negolab.studies.study_config import Study, Treatment
 

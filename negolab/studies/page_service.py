@@ -1,18 +1,97 @@
-"""What the services behind all pages have in common: long polls, and a match as the page of one seat shows it."""
+"""What the services behind all pages have in common: the version that a page shows, if it is open, and long polls."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import msgspec
 
-from negolab import catalog
-from negolab.game import Seat
-from negolab.studies.page_state import Answer, NotDelivered, PageState, Playing, PresenceRegistry
-from negolab.studies.session import MatchSession
+from negolab.studies import clock
+from negolab.studies.page_state import Answer, NotDelivered, PageState
 from negolab.studies.sessions import SessionManager
 from negolab.studies.texts import texts
+
+GONE = 12.0
+"""Seconds without a poll after which nothing is kept of a page."""
+
+BETWEEN_POLLS = 2.0
+"""Seconds that an open page may take for its next poll."""
+
+
+class PagePresence:
+    """Version and presence of one page, known from its long polls.
+
+    Versions start at the current time in milliseconds, so that they also rise over restarts of the host.
+    """
+
+    def __init__(self) -> None:
+        self.version = int(clock.time() * 1000)
+        self._polls = 0
+        self._last_poll = 0.0
+        self._change = asyncio.Event()
+        self._answer: Answer | None = None
+        self.away = False
+        """True while the page's browser is silent; its kernel keeps polling for a while."""
+
+    @property
+    def polled(self) -> bool:
+        """True if the page is polling, or stopped less than `GONE` seconds ago."""
+        return self._polls > 0 or clock.monotonic() - self._last_poll < GONE
+
+    @property
+    def present(self) -> bool:
+        """True if the page is there at this moment: it is polling, and its browser is not away."""
+        return not self.away and (self._polls > 0 or clock.monotonic() - self._last_poll < BETWEEN_POLLS)
+
+    def touch(self) -> None:
+        """Raise the version and wake the polls, after a change of the page state."""
+        self.version += 1
+        self._answer = None
+        self._change.set()
+        self._change = asyncio.Event()
+
+    def keep_answer(self, answer: Answer) -> None:
+        """Keep the answer to a click for the poll that it woke, if one waits: it would make the same state again."""
+        self._answer = answer if self._polls else None
+
+    def pop_answer(self) -> Answer | None:
+        """Return the answer that was kept for a poll, if nothing has changed since."""
+        answer, self._answer = self._answer, None
+        return answer
+
+    async def newer(self, than: int, seconds: float) -> None:
+        """Wait until the version differs from `than`, for at most `seconds`."""
+        # A later version is of a host before this one, by a clock that was set back.
+        self.version = max(self.version, than + (than > self.version))
+        self._polls += 1
+        try:
+            async with asyncio.timeout(seconds):
+                while self.version == than:
+                    await self._change.wait()
+        except TimeoutError:
+            return
+        finally:
+            self._polls -= 1
+            self._last_poll = clock.monotonic()
+
+
+class PresenceRegistry(defaultdict[str, PagePresence]):
+    """Presence of many pages by id; looking one up adds it."""
+
+    def __init__(self) -> None:
+        super().__init__(PagePresence)
+
+    def is_present(self, id: str) -> bool:
+        """Return True if a page is open; adds nothing."""
+        return id in self and self[id].present
+
+    def sweep(self, kept: Callable[[str], bool] = lambda id: False) -> None:
+        """Drop closed pages, except those `kept`; versions of a page that comes back are higher than before."""
+        for id in [id for id, page in self.items() if not (page.polled or kept(id))]:
+            del self[id]
 
 
 class PageService:
@@ -61,9 +140,17 @@ class PageService:
         """Return the current state of a page without waiting; raises what `poll` does."""
         return self._answer(self._page(lease))
 
-    def _answer(self, id: str, **reasons: str) -> Answer:
+    def _answer(self, id: str, not_done: str = "") -> Answer:
         state = self._state(id)
-        return Answer(self.presence[id].version, state, **reasons)
+        return Answer(self.presence[id].version, state, not_done=not_done)
+
+    def _done(self, id: str, refused: str = "") -> Answer:
+        """Return the answer to an action that was carried out, whose state is kept for the poll that it wakes."""
+        page = self.presence[id]
+        page.touch()
+        answer = self._answer(id)
+        page.keep_answer(answer)
+        return msgspec.structs.replace(answer, refused=refused)
 
     def act(self, lease: str, action: Mapping[str, Any]) -> Answer:
         """Carry out an action of a page and return the new state.
@@ -89,30 +176,3 @@ def reply_of(action: Mapping[str, Any]) -> tuple[str, int]:
     if not isinstance(text, str) or type(turn) is not int:
         raise NotDelivered(texts.NO_TEXT)
     return text, turn
-
-
-def playing(
-    title: str, session: MatchSession, seat: Seat, left: tuple[float, str] | None = None, **more: Any
-) -> Playing:
-    """Build the page state of a match for one seat.
-
-    Args:
-        title: Title of the page.
-        session: The match session.
-        seat: Seat of the person whose page it is.
-        left: Seconds until the nearest time limit, and its kind; None: no limit runs.
-        **more: Further fields of `Playing`.
-    """
-    return Playing(
-        title=title,
-        match=session.match.id,
-        game=catalog.game_id(session.match.game),
-        params=catalog.parameters(session.match.told(seat)),
-        seat=seat,
-        fronted=session.seat_sessions[seat].fronted,
-        table=msgspec.to_builtins(session.view(seat), order="deterministic"),
-        left=None if left is None else max(0.0, left[0]),
-        limit="" if left is None else left[1],
-        paused=session.paused,
-        **more,
-    )

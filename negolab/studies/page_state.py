@@ -1,12 +1,7 @@
-"""Messages of the host to a person's page, which are all that the page's kernel learns: its state, or why not.
-
-Beside it stands what the host knows of a page: the version that it shows, and whether it is open.
-"""
+"""Messages of the host to a person's page, which are all that the page's kernel learns: its state, or why not."""
 
 from __future__ import annotations
 
-import asyncio
-from collections import defaultdict
 from collections.abc import Callable
 from typing import Any, Literal, Protocol
 
@@ -16,7 +11,6 @@ from typing_extensions import override
 from negolab.catalog import AnyGame
 from negolab.game import Observation, Seat
 from negolab.record import SeatOutcome
-from negolab.studies import clock
 from negolab.studies.payment import Earnings
 from negolab.studies.questions import Question
 from negolab.studies.texts import texts
@@ -249,85 +243,3 @@ class Answer(msgspec.Struct, frozen=True):
     """Reason for which the game rejected a reply."""
     not_done: str = ""
     """Reason for which an action was not carried out."""
-
-
-# Versions and presence.
-
-GONE = 12.0
-"""Seconds without a poll after which nothing is kept of a page."""
-
-BETWEEN_POLLS = 2.0
-"""Seconds that an open page may take for its next poll."""
-
-
-class PagePresence:
-    """Version and presence of one page, known from its long polls.
-
-    Versions start at the current time in milliseconds, so that they also rise over restarts of the host.
-    """
-
-    def __init__(self) -> None:
-        self.version = int(clock.time() * 1000)
-        self._polls = 0
-        self._last_poll = 0.0
-        self._change = asyncio.Event()
-        self._answer: Answer | None = None
-        self.away = False
-        """True while the page's browser is silent; its kernel keeps polling for a while."""
-
-    @property
-    def polled(self) -> bool:
-        """True if the page is polling, or stopped less than `GONE` seconds ago."""
-        return self._polls > 0 or clock.monotonic() - self._last_poll < GONE
-
-    @property
-    def present(self) -> bool:
-        """True if the page is there at this moment: it is polling, and its browser is not away."""
-        return not self.away and (self._polls > 0 or clock.monotonic() - self._last_poll < BETWEEN_POLLS)
-
-    def touch(self) -> None:
-        """Raise the version and wake the polls, after a change of the page state."""
-        self.version += 1
-        self._answer = None
-        self._change.set()
-        self._change = asyncio.Event()
-
-    def keep_answer(self, answer: Answer) -> None:
-        """Keep the answer to a click for the poll that it woke, if one waits: it would make the same state again."""
-        self._answer = answer if self._polls else None
-
-    def pop_answer(self) -> Answer | None:
-        """Return the answer that was kept for a poll, if nothing has changed since."""
-        answer, self._answer = self._answer, None
-        return answer
-
-    async def newer(self, than: int, seconds: float) -> None:
-        """Wait until the version differs from `than`, for at most `seconds`."""
-        # A later version is of a host before this one, by a clock that was set back.
-        self.version = max(self.version, than + (than > self.version))
-        self._polls += 1
-        try:
-            async with asyncio.timeout(seconds):
-                while self.version == than:
-                    await self._change.wait()
-        except TimeoutError:
-            return
-        finally:
-            self._polls -= 1
-            self._last_poll = clock.monotonic()
-
-
-class PresenceRegistry(defaultdict[str, PagePresence]):
-    """Presence of many pages by id; looking one up adds it."""
-
-    def __init__(self) -> None:
-        super().__init__(PagePresence)
-
-    def is_present(self, id: str) -> bool:
-        """Return True if a page is open; adds nothing."""
-        return id in self and self[id].present
-
-    def sweep(self, kept: Callable[[str], bool] = lambda id: False) -> None:
-        """Drop closed pages, except those `kept`; versions of a page that comes back are higher than before."""
-        for id in [id for id, page in self.items() if not (page.polled or kept(id))]:
-            del self[id]

@@ -21,7 +21,7 @@ from negolab.studies.database.connection import DatabaseClosed, describe_error, 
 from negolab.studies.endings import ENDINGS, Ending
 from negolab.studies.journeys import Journeys
 from negolab.studies.model_seats import DISCLOSURE
-from negolab.studies.page_state import PresenceRegistry
+from negolab.studies.page_service import PresenceRegistry
 from negolab.studies.session import MatchSession
 from negolab.studies.sessions import SessionManager
 from negolab.studies.steps import Delay, StepPage

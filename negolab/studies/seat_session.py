@@ -35,6 +35,8 @@ class SeatSession:
         self._since = match.seen(seat)
         self._unread = True
         self.turn = 0
+        self.shown: SeatView | None = None
+        """The view after the last events; None: there were none."""
 
     @property
     def fronted(self) -> bool:
@@ -55,10 +57,9 @@ class SeatSession:
                 case Rejected(seat, invalid) if seat == self.seat and not self._front:
                     then._talk.append(TalkEntry("refused", invalid.reason))
         then._read(match, match.seen(self.seat))
+        then.shown = then.view(match)
         # What a page will show of it must raise here, not there.
-        msgspec.to_builtins(
-            (then.view(match), match.ended and format_payoff(match.game, match.ended.payoffs[self.seat]))
-        )
+        msgspec.to_builtins((then.shown, match.ended and format_payoff(match.game, match.ended.payoffs[self.seat])))
         return then
 
     def _read(self, match: Match, seen: Observation[Any, Any]) -> None:

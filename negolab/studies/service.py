@@ -21,7 +21,7 @@ from negolab.studies.endings import ENDINGS, Ending, completion_link
 from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.journeys import Journeys
 from negolab.studies.metrics import GateNumbers, render
-from negolab.studies.page_service import PageService, playing, reply_of
+from negolab.studies.page_service import PageService, reply_of
 from negolab.studies.page_state import (
     Answer,
     Closed,
@@ -235,7 +235,7 @@ class StudyService(PageService):
         label, may_leave = words.format(round=page.round, rounds=rounds), participant.status != "complete"
         more: dict[str, Any] = {"label": label, "can_continue": over, "may_leave": may_leave, **about}
         more["disclosure"] = self.scheduler.disclosures.get(stored.id, "")
-        return playing(self.study.title, session, seat, left, **more)
+        return session.playing(self.study.title, seat, left, **more)
 
     # Actions of participants: "consent", "answer", "start", "reply", "next" and "leave"; and of their pages: "fault".
 
@@ -257,10 +257,7 @@ class StudyService(PageService):
             refused = work(participant, action)
         except NotDelivered as error:
             return self._answer(participant.id, not_done=str(error))
-        self.presence[participant.id].touch()
-        answer = self._answer(participant.id)
-        self.presence[participant.id].keep_answer(answer)
-        return msgspec.structs.replace(answer, refused=refused or "")
+        return self._done(participant.id, refused or "")
 
     def _check_page(self, participant: Participant, action: Mapping[str, Any], kind: type[AnyStep]) -> AnyStep:
         """Return the step of the participant's page, which must be of this kind, without matches, and at the `place`

@@ -13,6 +13,9 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any, NamedTuple
 
+import msgspec
+
+from negolab import catalog
 from negolab.events import Ended, Event
 from negolab.game import SEATS, Observation, Reply, Seat
 from negolab.llm.endpoint.availability import format_duration
@@ -24,7 +27,7 @@ from negolab.runs.driver import submit_reply
 from negolab.runs.timer import call_within
 from negolab.studies import clock
 from negolab.studies.faults import locate_fault
-from negolab.studies.page_state import NotDelivered, SeatView, check_message
+from negolab.studies.page_state import NotDelivered, Playing, SeatView, check_message
 from negolab.studies.seat_session import SeatSession
 from negolab.studies.study_config import Limits
 from negolab.studies.texts import texts
@@ -146,9 +149,32 @@ class MatchSession:
 
     def view(self, seat: Seat) -> SeatView:
         """Return the view of a person's seat as of the last saved event."""
-        if seat not in self._views:
-            self._views[seat] = self.seat_sessions[seat].view(self.match)
-        return self._views[seat]
+        session = self.seat_sessions[seat]
+        # A fault ends the match, of which the seat is told nothing more.
+        return session.view(self.match) if self.fault or session.shown is None else session.shown
+
+    def playing(self, title: str, seat: Seat, left: tuple[float, str] | None = None, **more: Any) -> Playing:
+        """Build the page state for one seat.
+
+        Args:
+            title: Title of the page.
+            seat: Seat of the person whose page it is.
+            left: Seconds until the nearest time limit, and its kind; None: no limit runs.
+            **more: Further fields of `Playing`.
+        """
+        return Playing(
+            title=title,
+            match=self.match.id,
+            game=catalog.game_id(self.match.game),
+            params=catalog.parameters(self.match.told(seat)),
+            seat=seat,
+            fronted=self.seat_sessions[seat].fronted,
+            table=msgspec.to_builtins(self.view(seat), order="deterministic"),
+            left=None if left is None else max(0.0, left[0]),
+            limit="" if left is None else left[1],
+            paused=self.paused,
+            **more,
+        )
 
     @property
     def paused(self) -> bool:
@@ -406,7 +432,6 @@ class MatchSession:
     def _keep(self, seat_sessions: Mapping[Seat, SeatSession]) -> None:
         """Keep the match and what people were told, as what a fault or a failed save leads back to."""
         self.seat_sessions = dict(seat_sessions)
-        self._views: dict[Seat, SeatView] = {}
         self._saved, self._kept = len(self.match.events), self.match.snapshot()
 
     def _notify(self) -> None:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 import filelock
@@ -52,13 +51,13 @@ class SweepFolder:
         """Return the folder of an attempt that is not a finished cell."""
         return self.path / ATTEMPTS / f"{id}.{number}"
 
-    def done(self, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
-        """Read the finished cells by id, except those `known` already."""
-        return status.read_done(self.path, known)
+    def done(self) -> dict[str, CellStatus]:
+        """Read the finished cells by id."""
+        return status.read_done(self.path)
 
-    def unsuccessful(self) -> dict[str, CellStatus]:
-        """Read the last attempt of each cell that ended without success, by id."""
-        return status.read_unsuccessful(self.path)
+    def ended(self) -> dict[str, CellStatus]:
+        """Read the newest status of each cell that ended, by id."""
+        return status.read_ended(self.path)
 
     def new_attempt(self, id: str) -> tuple[Path, int]:
         """Create a folder for an attempt and return it with its number: two workers never get the same."""
@@ -175,7 +174,7 @@ def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: 
         "plan": msgspec.to_builtins(plan),
         "players": players,
         "notebook": sha256,
-        "cells": sum(1 for _ in plan.cells()),
+        "cells": plan.count,
         "written": datetime.now(UTC).isoformat(timespec="seconds"),
         "versions": {"negolab": __version__, **versions},
     }
@@ -190,12 +189,9 @@ def _remove_interrupted(folder: SweepFolder) -> None:
             shutil.rmtree(attempt, ignore_errors=True)
 
 
-def missing_cells(plan: SweepPlan, folder: SweepFolder, retry: frozenset[str]) -> Iterator[SweepCell]:
-    """Yield the cells to run now: those never attempted, and unsuccessful ones whose state is in `retry`."""
-    done, unsuccessful = folder.done(), folder.unsuccessful()
-    for cell in plan.cells():
-        if cell.id not in done and (cell.id not in unsuccessful or unsuccessful[cell.id].state in retry):
-            yield cell
+def missing_cells(plan: SweepPlan, ended: Mapping[str, CellStatus], retry: frozenset[str]) -> list[SweepCell]:
+    """Return the cells to run now: those that have not ended, and unsuccessful ones whose state is in `retry`."""
+    return [cell for cell in plan.cells() if cell.id not in ended or ended[cell.id].state in retry]
 
 
 CellState = Literal["waiting", "running"] | State
@@ -250,6 +246,6 @@ def read_sweep_status(path: str | Path, before: SweepStatus | None = None) -> Sw
     }
     cells = before.cells if before is not None and before.plan == plan else tuple(plan.cells())
     ended_before = {} if before is None else before.ended
-    done_before = {id: status for id, status in ended_before.items() if status.state == "done"}
-    ended = {**folder.unsuccessful(), **folder.done(done_before)}
+    done_before = {id: cell for id, cell in ended_before.items() if cell.state == "done"}
+    ended = status.read_ended(folder.path, done_before)
     return SweepStatus(plan=plan, cells=cells, ended=ended, running=frozenset(running))

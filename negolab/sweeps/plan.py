@@ -155,6 +155,11 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         """Yield the combinations of the grid."""
         return points(self.axes(), self.without)
 
+    @property
+    def count(self) -> int:
+        """The number of cells."""
+        return sum(1 for _ in self.points()) * self.repeats
+
     def cells(self) -> Iterator[SweepCell]:
         """Yield all runs of the notebook, repeat by repeat, so that a stopped sweep has covered the whole grid.
 

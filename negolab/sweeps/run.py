@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 import json
-import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError
 from contextlib import ExitStack
 from pathlib import Path
@@ -44,28 +43,19 @@ class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         cells: Cells of the plan.
         states: Ended cells by state.
-        new: Cells that ended since this start, `seconds` ago.
-        running: Cells at the workers.
+        new: Cells that ended since this start.
         last: The newest status.
     """
 
     cells: int
     states: dict[State, int]
     new: int
-    running: int
-    seconds: float
     last: CellStatus | None = None
 
     @property
     def over(self) -> int:
         """Cells that ended, in any state."""
         return sum(self.states.values())
-
-    @property
-    def left(self) -> float | None:
-        """Estimated seconds for the rest; None while no rate is known."""
-        rest = self.cells - self.over
-        return rest * self.seconds / self.new if self.new else None
 
 
 class Sweep:
@@ -84,15 +74,6 @@ class Sweep:
     Raises:
         ValueError: The notebook lacks a parameter that the plan sets, or `retry` has an unknown state.
     """
-
-    def _begun_with(self) -> dict[str, list[str]]:
-        """Return the parameters of the games in finished cells, so that all cells read replies alike."""
-        files = (file for id in self.folder.done() for file in store.record_files(self.folder.cell(id)))
-        begun: dict[str, set[str]] = {}
-        for record in filter(None, (next(store.iter_records(file), None) for file in files)):
-            names = {*record.header.params}
-            begun[record.header.game] = begun.get(record.header.game, names) & names
-        return {game: sorted(names) for game, names in begun.items()}
 
     def __init__(
         self,
@@ -144,21 +125,21 @@ class Sweep:
         claim = claim_folder(self.folder, self.plan, self._notebook.sha256, code, trust=self._trust)
         with claim as sweep_id, ExitStack() as resources:
             broker = self._open_broker(sweep_id, broker_host, resources)
-            job = self._prepare_job(broker)
+            ended = self.folder.ended()
+            job = self._prepare_job(broker, ended)
             opened, kept = self.folder.path.stat(), self.folder.path / manifest.FILE
             written = kept.stat()
-            ended = {**self.folder.unsuccessful(), **self.folder.done()}
-            missing = list(missing_cells(self.plan, self.folder, self._retry))
+            missing = missing_cells(self.plan, ended, self._retry)
             missing_ids = {cell.id for cell in missing}
             states = Counter(last.state for id, last in ended.items() if id not in missing_ids)
-            counter = _CellCounter(sum(1 for _ in self.plan.cells()), states, watch)
+            counter = _CellCounter(self.plan.count, states, watch)
             if missing:
                 try:
                     with connect(workers, scheduler) as client:
                         check_shared_folder(client, self.folder.path)
                         if broker is not None:
                             check_broker(client, broker.url)
-                        for cell, future in _run_cells(client, job, missing, counter, broker):
+                        for cell, future in _run_cells(client, job, missing, broker):
                             check_in_place(self.folder.path, opened)
                             check_in_place(kept, written, written.st_size)
                             counter.add(self._status(cell, future))
@@ -215,7 +196,7 @@ class Sweep:
         resources.enter_context(serve_broker(broker, host))
         return broker
 
-    def _prepare_job(self, broker: Broker | None) -> CellJob:
+    def _prepare_job(self, broker: Broker | None, ended: Mapping[str, CellStatus]) -> CellJob:
         """Copy the notebooks into the folder, with the modules beside them; return what all cells share."""
         atomic_write(self.folder.path / NOTEBOOK, self._notebook.text.encode())
         modules = {**self._notebook.modules}
@@ -234,7 +215,7 @@ class Sweep:
             cwd=str(self._notebook.path.parent),
             # The sweep's own workers use the cores already.
             environment=environment.scrubbed_environment(
-                **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with())},
+                **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with(ended))},
                 **({} if broker is None else broker.cell_environment()),
             ),
             imports=self._notebook.startup(Path(each.head) for each in self._players.values()),
@@ -245,35 +226,37 @@ class Sweep:
             hashes={fact["path"]: fact["sha256"] for fact in scenario_facts(self._scenarios).values()},
         )
 
+    def _begun_with(self, ended: Mapping[str, CellStatus]) -> dict[str, list[str]]:
+        """Return the parameters of the games in finished cells, so that all cells read replies alike."""
+        done = (id for id, cell in ended.items() if cell.state == "done")
+        files = (file for id in done for file in store.record_files(self.folder.cell(id)))
+        begun: dict[str, set[str]] = {}
+        for record in filter(None, (next(store.iter_records(file), None) for file in files)):
+            names = {*record.header.params}
+            begun[record.header.game] = begun.get(record.header.game, names) & names
+        return {game: sorted(names) for game, names in begun.items()}
+
 
 class _CellCounter:
     """Count cells as they end."""
 
     def __init__(self, cells: int, states: Counter[State], watch: Callable[[SweepProgress], None]) -> None:
         self._cells, self._states, self._watch = cells, states, watch
-        self._began = time.monotonic()
         self._last: CellStatus | None = None
-        self.new = self.running = 0
+        self._new = 0
 
     def progress(self) -> SweepProgress:
-        return SweepProgress(
-            cells=self._cells,
-            states=dict(self._states),
-            new=self.new,
-            running=self.running,
-            seconds=time.monotonic() - self._began,
-            last=self._last,
-        )
+        return SweepProgress(cells=self._cells, states=dict(self._states), new=self._new, last=self._last)
 
     def add(self, cell_status: CellStatus) -> None:
         self._states[cell_status.state] += 1
         self._last = cell_status
-        self.new += 1
+        self._new += 1
         self._watch(self.progress())
 
 
 def _run_cells(
-    client: Client, job: CellJob, missing: list[SweepCell], counter: _CellCounter, broker: Broker | None
+    client: Client, job: CellJob, missing: list[SweepCell], broker: Broker | None
 ) -> Iterator[tuple[SweepCell, Any]]:
     """Submit cells, a few at a time, and yield each with its future as it ends."""
     from distributed import as_completed
@@ -293,6 +276,4 @@ def _run_cells(
         has_failed = broker is not None and broker.failure is not None
         if not has_failed and (following := next(waiting, None)) is not None:
             running.add(submit(following))
-        ended = cells.pop(future.key)
-        counter.running = len(cells)
-        yield ended, future
+        yield cells.pop(future.key), future

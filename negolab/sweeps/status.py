@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, get_args
 import msgspec
 from typing_extensions import override
 
-from negolab._internal.files import atomic_write, read_bytes
+from negolab._internal.files import read_bytes, write_json
 
 CELLS, ATTEMPTS = "cells", "attempts"
 """Folders of a sweep: its finished cells by id, and the attempts that are none, by id and number."""
@@ -103,9 +103,14 @@ def read_unsuccessful(sweep: Path) -> dict[str, CellStatus]:
     return latest
 
 
+def read_ended(sweep: Path, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
+    """Read the newest status of each cell that ended, by id: that of the finished cell, else of the last attempt."""
+    return {**read_unsuccessful(sweep), **read_done(sweep, known)}
+
+
 def write_status(folder: Path, status: CellStatus) -> None:
     """Write a status atomically into the cell's folder."""
-    atomic_write(folder / FILE, msgspec.json.format(msgspec.json.encode(status)) + b"\n")
+    write_json(folder / FILE, status)
 
 
 def read_status(folder: Path) -> CellStatus | None:

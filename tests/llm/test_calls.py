@@ -29,7 +29,8 @@ from negolab.analysis import tables
 from negolab.events import Ended, Rejected, Replied
 from negolab.formats import transcript
 from negolab.ledger import FILE, PICO, Cost, Ledger, Line
-from negolab.llm.endpoint.services import PLAIN_OUTPUT, ending_of
+from negolab.llm.endpoint.call import ending_of
+from negolab.llm.endpoint.services import PLAIN_OUTPUT
 from tests.support import in_process
 from tests.support.command import negolab, succeeding
 from tests.support.endpoints import Server, running_endpoint
@@ -375,6 +376,16 @@ def test_a_prompt_that_can_outgrow_its_window_is_told_with_what_to_do(server: Se
     ran = played(server, tmp_path / "run", "--no-cache", b="llm:fake,history=last:2", n=2)
     line = next(line for line in ran.stderr.splitlines() if "context window" in line)
     assert line.endswith("its context window is 1,200: longer matches fail; history=last:6 sends less")
+
+
+@pytest.mark.parametrize("window", [None, 9_000])
+def test_the_first_game_uses_the_preflights_answer_if_a_strategy_draws_at_random(
+    server: Server, tmp_path: Path, window: int | None
+) -> None:
+    server.set(window=window)
+    ran = played(server, tmp_path / "run", a="llm:fake,strategy=random-legal", command=in_process.negolab)
+    assert ("context window" in ran.stderr) == (window is not None)
+    assert server.counts()["requests"] == len(tables.replies(tmp_path / "run")) > 0
 
 
 # What a batch prints.

@@ -13,7 +13,8 @@ import pytest
 from negolab._internal import clock
 from negolab.studies.client import PageClient
 from negolab.studies.links import make_token, read_token
-from negolab.studies.page_state import Instructions, PagePresence, Playing, Results
+from negolab.studies.page_service import PagePresence
+from negolab.studies.page_state import Instructions, Playing, Results
 from tests.studies.test_links import DAY, ID, SECRET
 from tests.studies.test_steps import steps
 from tests.support.gate_server import wait_until

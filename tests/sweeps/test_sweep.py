@@ -27,6 +27,7 @@ from negolab.sweeps import kernels, status
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep, SweepProgress
+from negolab.sweeps.status import read_unsuccessful
 from tests.support import sweeps
 from tests.support.command import NEGOLAB, negolab, refusal, succeeding
 from tests.support.own_code import code_hash
@@ -190,7 +191,7 @@ def test_code_that_is_changed_while_a_sweep_runs_fails_the_cells_that_would_run_
     sweeps.write_notebook(tmp_path, body=f"{cell}\nopen({str(own)!r}, 'a').write('# changed')")
     end = run_sweep(file, tmp_path / "out")
     assert set(end.states) == {"done", "failed"}
-    told = [each.error.text for each in SweepFolder(tmp_path / "out").unsuccessful().values() if each.error]
+    told = [each.error.text for each in read_unsuccessful(tmp_path / "out").values() if each.error]
     assert all("has changed since its hash was taken; run the same command again" in text for text in told)
 
 
@@ -225,7 +226,7 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
     assert ran.returncode == 2 and "1 of 6 cells are done" in ran.stdout
     assert "3 failed, 1 timed out, 1 died" in ran.stderr and "--retry failed,timeout,died" in ran.stderr
     assert "only 1 of the 3 matches are distinct" in ran.stderr, "nothing is random in the game of `well`"
-    found = {one.params["how"]: one for one in SweepFolder(out).unsuccessful().values()}
+    found = {one.params["how"]: one for one in read_unsuccessful(out).values()}
     states = {"raises": "failed", "loops": "timeout", "dies": "died", "leaves": "failed", "idles": "failed"}
     assert {how: one.state for how, one in found.items()} == states
     said = {how: one.error for how, one in found.items()}
@@ -268,7 +269,7 @@ def test_an_error_of_a_workers_own_is_its_cells_alone(tmp_path: Path) -> None:
     out.mkdir()
     (out / "cells").write_text("in the way")
     assert run_sweep(file, out).states == {"failed": 2}
-    assert [one.error.kind for one in SweepFolder(out).unsuccessful().values() if one.error] == ["ValueError"] * 2
+    assert [one.error.kind for one in read_unsuccessful(out).values() if one.error] == ["ValueError"] * 2
     (out / "cells").unlink()
     assert run_sweep(file, out, retry=frozenset({"failed"})).states == {"done": 2}
 
@@ -484,7 +485,7 @@ def test_a_sweep_that_is_stopped_leaves_no_kernel_on_the_workers_of_a_scheduler(
         assert driver.returncode == 130
         assert err == "stopped after 0 of 3 cells: run the same command again to resume\n"
         until(lambda: not running(), seconds=10)
-    assert not SweepFolder(there).unsuccessful(), "the cell is run again, without --retry"
+    assert not read_unsuccessful(there), "the cell is run again, without --retry"
 
 
 @pytest.mark.long

@@ -34,6 +34,7 @@ from negolab_widgets.results.variables import (
 
 from negolab.analysis import stats, tables
 from negolab.analysis.estimates import by_seat
+from negolab.analysis.match_frames import read_sweep
 from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.events import Replied
 from negolab.record import final_state
@@ -435,6 +436,14 @@ def test_cells_that_cannot_be_read_are_named_and_those_without_records_counted(t
     assert set(found.frame().frame["cell"]) == {good.name}
     shown = drawing.render_reading(found, 24, 0)
     assert "1 cells could not be read" in shown and "1 cells have no records" in shown
+
+
+def test_no_cell_is_read_through_a_link(tmp_path: Path) -> None:
+    run = finished_sweep(tmp_path, count=1)
+    run.path.joinpath("cells/elsewhere").symlink_to(tmp_path)
+    for reading in (lambda: read_sweep(run.path), SweepReader(run.path).unread_cells):
+        with pytest.raises(ValueError, match="elsewhere is a link"):
+            reading()
 
 
 # The widget.

@@ -35,6 +35,7 @@ from negolab.formats.spreadsheet import LEFT_OUT
 from negolab.formatting import counted, format_significant, label
 from negolab.record import Record
 from negolab.sweeps import folder as sweeps
+from negolab.sweeps.grid import axis_values
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
 from negolab_widgets.html import Markup, details, element, join, table
@@ -96,7 +97,7 @@ def read_run(path: Path) -> RunMatches:
     reading, now = SweepReader(path), sweeps.read_sweep_status(path)
     for cell in reading.unread_cells():
         reading.read_cell(cell)
-    orders = {name: [point[name] for point in axis] for axis in now.plan.axes() for name in axis[0]}
+    orders = axis_values(now.plan.axes())
     counts = now.counts()
     states = ", ".join(f"{counts[state]:,} {state}" for state in counts) + f" of {len(now.cells):,} cells"
     failed = [(id, end.state, end.error) for id, end in now.ended.items() if end.error is not None]

@@ -189,6 +189,11 @@ def _quoted(text: str) -> str:
     return "{" + repr(text.replace("{", "(").replace("}", ")")) + "}"
 
 
+def open_proposals(seen: Seen) -> tuple[Names, ...]:
+    """Return the other seat's open proposals, each once, in the order they were made: number 1 is the first."""
+    return tuple(dict.fromkeys(seen.public.active[other(seen.seat)]))
+
+
 def message_options(rules: Rules, seen: Seen) -> tuple[Say, ...]:
     """Return a fair sample of legal messages, at most `MAX_OPTIONS`.
 

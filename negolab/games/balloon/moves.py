@@ -11,8 +11,8 @@ from typing import Literal
 
 import msgspec
 
-from negolab.game import Invalid, other
-from negolab.games.balloon.effects import total, write_message
+from negolab.game import Invalid
+from negolab.games.balloon.effects import open_proposals, total, write_message
 from negolab.games.balloon.parameters import Parameters
 from negolab.games.balloon.state import Names, Say, Seen
 from negolab.moves import Choice, Count, Field, Move, Moves, Several
@@ -102,11 +102,6 @@ def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
         beside={"argument": text} if writes else {},
         told=_told(words, seen, found, writes=writes, reasons=reasons),
     )
-
-
-def open_proposals(seen: Seen) -> tuple[Names, ...]:
-    """Return the other seat's open proposals, each once, in the order they were made: number 1 is the first."""
-    return tuple(dict.fromkeys(seen.public.active[other(seen.seat)]))
 
 
 def _told(words: Words, seen: Seen, found: Sequence[Move], *, writes: bool, reasons: bool) -> str:

@@ -13,7 +13,7 @@ from typing_extensions import override
 from negolab.catalog import AnyGame
 from negolab.game import Seat, other
 from negolab.games.balloon import Balloon, Say
-from negolab.games.balloon.effects import fill_up, total
+from negolab.games.balloon.effects import fill_up, open_proposals, total
 from negolab.games.balloon.prompt import Phrases, language
 from negolab.games.balloon.state import Names, Seen
 from negolab.protocols import Scripted
@@ -29,7 +29,7 @@ class SeatAnalysis:
         self.seen = seen
         self.terms = seen.public.terms
         self.own = seen.private.importance
-        self.theirs = tuple(dict.fromkeys(seen.public.active[other(seen.seat)]))
+        self.theirs = open_proposals(seen)
         self.ideal: Names = best_set(self.terms.effort, self.own, self.terms.limit)
         self._top = total(self.own, self.ideal)
 

@@ -23,7 +23,7 @@ def interview_row(record: Record, late: int = 0) -> dict[str, Any]:
     state: State[Public, Private] = final_state(record)
     return {
         **_treatment_columns(record, game, state),
-        **_deal_columns(record, game, state.public),
+        **_deal_columns(record, state.public),
         **_surplus_columns(record, game, state),
         **_reply_columns(record),
         "late_messages": late,
@@ -52,7 +52,7 @@ def _treatment_columns(record: Record, game: Bargaining, state: State[Public, Pr
     }
 
 
-def _deal_columns(record: Record, game: Bargaining, public: Public) -> dict[str, Any]:
+def _deal_columns(record: Record, public: Public) -> dict[str, Any]:
     by_ai = [cents for _, seat, cents in public.offers if seat == "A"]
     by_human = [cents for _, seat, cents in public.offers if seat == "B"]
     deal = public.price is not None

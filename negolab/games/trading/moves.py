@@ -11,7 +11,7 @@ from negolab.game import Invalid
 from negolab.games.trading import state
 from negolab.games.trading.offers import canonical_text
 from negolab.games.trading.parameters import Parameters
-from negolab.games.trading.state import GOODS, Goods, Seen, covers, exchange
+from negolab.games.trading.state import GOODS, Goods, Seen, covers, exchange, to_goods
 from negolab.games.trading.words import WORDS
 from negolab.moves import Amounts, Choice, Either, Field, Group, Move, Moves, Nothing, Words, such_as
 
@@ -80,5 +80,4 @@ def _made(
 
 
 def _goods(amounts: dict[str, int]) -> Goods:
-    a, b, c, d, e = (amounts.get(good, 0) for good in GOODS)
-    return a, b, c, d, e
+    return to_goods(amounts.get(good, 0) for good in GOODS)

@@ -10,7 +10,7 @@ import re
 from functools import lru_cache
 
 from negolab.game import Invalid
-from negolab.games.trading.state import GOODS, Deal, Goods
+from negolab.games.trading.state import GOODS, Deal, Goods, to_goods
 from negolab.reading import Spoken, read_tokens, with_arrows
 
 _HEAD = r"\[[oO][fF][fF][eE][rR]"
@@ -69,7 +69,7 @@ def _strict_list(side: str) -> Goods | None:
         amounts[good] += amount
         at += 2
         if at == len(words):
-            return _vector(amounts)
+            return to_goods(amounts)
         after = _separator(words, at)
         if after is None:
             return None
@@ -89,11 +89,6 @@ def _separator(words: list[str], at: int) -> int | None:
 def _strict_amount(word: str) -> int:
     """Parse 1 to 9 ASCII digits; anything else is 0."""
     return int(word) if len(word) <= 9 and word.isascii() and word.isdigit() else 0
-
-
-def _vector(amounts: list[int]) -> Goods:
-    a, b, c, d, e = amounts
-    return a, b, c, d, e
 
 
 _LIST = r"\d++ [A-Za-z]++(?:, \d++ [A-Za-z]++)*+"
@@ -169,7 +164,7 @@ def _lenient_list(side: str) -> Goods | None:
         found = True
     if not found or max(amounts) >= _TOO_MANY:
         return None
-    return _vector(amounts)
+    return to_goods(amounts)
 
 
 _TOO_MANY = 10**MAX_DIGITS

@@ -47,6 +47,7 @@ from negolab.games.trading.state import (
     gain,
     has_traded,
     subtract,
+    to_goods,
     worth,
 )
 from negolab.moves import Moves
@@ -100,8 +101,8 @@ class Trading(Parameters, frozen=True, kw_only=True):
         for seat in SEATS:
             _require_goods(f"holdings of {seat}", holdings[seat], 0)
             _require_goods(f"values of {seat}", values[seat], 1)
-        goods: dict[Seat, Goods] = {seat: _goods(holdings[seat]) for seat in SEATS}
-        private = {seat: Private(goods[seat], _goods(values[seat]), goods[seat]) for seat in SEATS}
+        goods: dict[Seat, Goods] = {seat: to_goods(holdings[seat]) for seat in SEATS}
+        private = {seat: Private(goods[seat], to_goods(values[seat]), goods[seat]) for seat in SEATS}
         return State(Public(0, self.max_turns, "A"), private)
 
     @override
@@ -364,8 +365,3 @@ class Trading(Parameters, frozen=True, kw_only=True):
 def _require_goods(name: str, row: Any, least: int) -> None:
     if len(row) != 5 or not all(isinstance(n, int) and n >= least for n in row):
         raise ValueError(f"{name} must be five integers >= {least}, not {row!r}")
-
-
-def _goods(row: Any) -> Goods:
-    a, b, c, d, e = row
-    return a, b, c, d, e

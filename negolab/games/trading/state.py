@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -38,6 +38,12 @@ def worth(goods: Goods, values: Goods) -> int:
     return a * f + b * g + c * h + d * i + e * j
 
 
+def to_goods(amounts: Iterable[int]) -> Goods:
+    """Return five amounts as a vector of goods."""
+    a, b, c, d, e = amounts
+    return a, b, c, d, e
+
+
 def covers(holdings: Goods, wanted: Goods) -> bool:
     """Return True if the holdings contain at least the wanted units of every good."""
     a, b, c, d, e = holdings
@@ -59,7 +65,7 @@ def single_good(good: int, amount: int) -> Goods:
     """Return the vector of an amount of one good, by its index."""
     row = [0, 0, 0, 0, 0]
     row[good] = amount
-    return row[0], row[1], row[2], row[3], row[4]
+    return to_goods(row)
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False):

@@ -65,8 +65,8 @@ class Budget:
         self.usd = usd
         self.tokens = tokens
         self.ledger = ledger or Ledger()
-        # Rounded to the cap's own disadvantage.
         self.is_capped = usd is not None or tokens is not None
+        # Rounded to the cap's own disadvantage.
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
         self._reserved, self._calls = NOTHING, 0
         self._is_alone = False

@@ -65,14 +65,32 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
         return None if self.input is None or self.output is None else self.input + self.output
 
 
+Ending = Literal["whole", "cut", "filtered", "refused", "rejected", "called", "unknown"]
+"""Kinds of reasons to stop: a text that is "called" holds calls of tools; "unknown" is never taken for "whole"."""
+_REASONS: dict[Ending, str] = {
+    "whole": "stop end_turn eos eos_token stop_sequence",
+    "cut": "length max_tokens max_output_tokens model_length model_context_window_exceeded abort incomplete "
+    "insufficient_system_resource",
+    "filtered": "content_filter content_filtered safety recitation blocklist prohibited_content spii",
+    "refused": "refusal",
+    "rejected": "rejected",
+    "called": "tool_calls function_call tool_use",
+}
+_ENDINGS: dict[str, Ending] = {reason: ending for ending, reasons in _REASONS.items() for reason in reasons.split()}
+
+
+def ending_of(finish: str) -> Ending:
+    """Return what a reason to stop means, as any service spells it."""
+    return _ENDINGS.get(finish.lower(), "unknown")
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer, from the response of its endpoint to the cache.
 
     Attributes:
         text: The text as it was sent, without reasoning that came in a field of its own.
-        finish: The endpoint's reason to stop, which `ending_of` explains; "length" also where as many tokens came as
-            were allowed, "refusal" where the text says that the model will not answer, "rejected" where the service
-            rejected the text.
+        finish: The endpoint's reason to stop; "length" also where as many tokens came as were allowed, "refusal" where
+            the text says that the model will not answer, "rejected" where the service rejected the text.
         logprobs: Log probabilities of the tokens, where they were asked for.
         sent: Further fields of the request that was answered, as this endpoint took them (None: not known).
         request_id: The id in the response headers, else the completion's own.
@@ -97,6 +115,11 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     sent: dict[str, Any] | None = None
     logprobs: Any = None
     replayed: bool = False
+
+    @property
+    def ending(self) -> Ending:
+        """What its reason to stop means."""
+        return ending_of(self.finish)
 
 
 class AnswerStore(Protocol):

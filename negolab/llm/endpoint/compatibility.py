@@ -36,7 +36,7 @@ class ParameterCompatibility:
         traits = model_traits(model)
         self._model = model
         self._notify = notify
-        self._output = None if traits.reasons else PLAIN_OUTPUT
+        self._output = traits.output
         self._name = OUTPUT_NAMES[traits.renamed]
         self._dropped = set(traits.dropped)
         self._notified: set[str] = set()

@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from negolab.llm.endpoint.call import Answer, Usage
+from negolab.llm.endpoint.call import Answer, Usage, ending_of
 from negolab.llm.endpoint.errors import (
     REFUSED,
     BadResponse,
@@ -21,7 +21,6 @@ from negolab.llm.endpoint.errors import (
     read_message,
     read_problem,
 )
-from negolab.llm.endpoint.services import ending_of
 from negolab.match import replace_surrogates
 
 MAX_TOKENS = 10_000_000

@@ -15,7 +15,7 @@ import msgspec
 from typing_extensions import override
 
 from negolab._internal.validation import is_json
-from negolab.ledger import NOTHING, PICO, Cost
+from negolab.ledger import NOTHING, Cost
 from negolab.llm.endpoint.availability import Availability, format_duration
 from negolab.llm.endpoint.call import Answer, AnswerStore, Call, Usage
 from negolab.llm.endpoint.compatibility import (
@@ -40,9 +40,9 @@ from negolab.llm.endpoint.errors import (
 )
 from negolab.llm.endpoint.keys import BROKER_PATH, Key
 from negolab.llm.endpoint.policy import BYTES_PER_TOKEN, CallPolicy
-from negolab.llm.endpoint.prices import call_cost
-from negolab.llm.endpoint.queue import CallQueue, QueuedCall
-from negolab.llm.endpoint.services import ending_of
+from negolab.llm.endpoint.prices import Bill
+from negolab.llm.endpoint.queue import CallQueue
+from negolab.llm.endpoint.rate_limiter import QueuedCall
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.client import Client
@@ -97,14 +97,11 @@ class RetryingCall:
         self._availability = resources.availability
         self._client = resources.client
         self._policy = policy
-        # Only a sweep's broker knows what an answer has cost, and who has paid it.
-        self._price = None if policy.via_broker else policy.price(call.model)
+        self._bill = Bill(None if policy.via_broker else policy.price(call.model), via_broker=policy.via_broker)
         self._loop = asyncio.get_running_loop()
         self._attempts = self._failures = self._cuts = 0
         self._overloaded_since: float | None = None
         self._queued = 0.0
-        self._lost, self._lost_usage = NOTHING, Usage()
-        """Cost of attempts without an answer."""
         now = self._loop.time()
         self._build_request()
         tokens = len(self._body) // BYTES_PER_TOKEN + (max_output_tokens(self._params) or DEFAULT_OUTPUT_TOKENS)
@@ -158,55 +155,30 @@ class RetryingCall:
     async def _attempt(self) -> Answer:
         await self._wait(self._queue.acquire(self._queued_call))
         with ExitStack() as slot:
-            slot.callback(self._queue.release, self._queued_call)
+            slot.callback(self._queue.release)
             return await self._send_within_budget(slot)
 
     async def _send_within_budget(self, slot: ExitStack) -> Answer:
         """Send once, with a part of the budget reserved before, and note in the ledger what that took."""
         budget, call = self._policy.budget, self._call
-        reservation = await self._wait(budget.reserve(call.model, self._estimate(), call.repetition))
+        usage = Usage(len(self._body) // BYTES_PER_TOKEN, max_output_tokens(self._params) or 0)
+        reservation = await self._wait(budget.reserve(call.model, self._bill.estimate(usage), call.repetition))
         took: Cost | None = None  # until the endpoint has said what the attempt took
         finish = "dropped"
         try:
             answer = await self._send()
             slot.close()  # the next call need not wait until this answer is kept
-            took, finish = self._took(answer), answer.finish
-            return await self._keep(self._with_lost(answer, took))
+            answer, took = self._bill.answered(answer)
+            finish = answer.finish
+            return await self._keep(answer)
         except AttemptFailed as error:
-            took, finish = self._took_without_answer(error), type(error).__name__  # its words may quote people
-            self._lost = self._lost.plus(took)
-            self._lost_usage = self._lost_usage.plus(error.usage or Usage())
+            took, finish = self._bill.lost(error), type(error).__name__  # its words may quote people
             raise
         except (GameFailed, RunFailed) as error:
             took, finish = took or NOTHING, type(error).__name__
             raise
         finally:
             budget.settle(reservation, took, finish)
-
-    def _estimate(self) -> Cost:
-        """Estimate what a call may cost whose model has not answered yet."""
-        tokens = len(self._body) // BYTES_PER_TOKEN, max_output_tokens(self._params) or 0
-        return call_cost(self._price, Usage(*tokens))
-
-    def _took(self, answer: Answer) -> Cost:
-        if answer.replayed:
-            return _saved(answer)
-        usage = answer.usage
-        if self._policy.via_broker:
-            usage = msgspec.structs.replace(usage, cost=answer.cost)
-        return call_cost(self._price, usage, is_answer=True)
-
-    def _took_without_answer(self, error: AttemptFailed) -> Cost:
-        if error.is_free:
-            return Cost(refused=int(isinstance(error, RateLimited)))
-        return call_cost(self._price, error.usage or Usage())
-
-    def _with_lost(self, answer: Answer, took: Cost) -> Answer:
-        """Return an answer with its cost, and with what the attempts before it took."""
-        pico = took.pico + took.saved + self._lost.pico
-        is_unknown = took.uncounted or took.unpriced or took.unsaved
-        usage = answer.usage if self._lost_usage == Usage() else answer.usage.plus(self._lost_usage)
-        return msgspec.structs.replace(answer, usage=usage, cost=None if is_unknown else pico / PICO)
 
     async def _wait(self, admission: Awaitable[T]) -> T:
         began = self._loop.time()
@@ -261,12 +233,12 @@ class RetryingCall:
 
     def _marked_if_full(self, answer: Answer) -> Answer:
         """Return an answer that took all tokens that it might as one that was cut, whatever its service says."""
-        is_full = ending_of(answer.finish) == "whole" and answer.usage.output == (max_output_tokens(self._params) or -1)
+        is_full = answer.ending == "whole" and answer.usage.output == (max_output_tokens(self._params) or -1)
         return msgspec.structs.replace(answer, finish="length") if is_full else answer
 
     def _check_whole(self, answer: Answer) -> None:
         """Raise CutShort for an answer that was cut, or may have been, and is to be asked for again."""
-        ending = ending_of(answer.finish)
+        ending = answer.ending
         if ending not in ("cut", "unknown") or ("response_format" in self._params and is_json(answer.text)):
             return
         self._cuts += 1
@@ -286,12 +258,6 @@ class RetryingCall:
             self._queue.record_error()
         if isinstance(error, RateLimited | Overloaded):
             self._availability.record_failure(error)
-
-
-def _saved(answer: Answer) -> Cost:
-    """Return what an answer from the cache took: nothing, and where another run paid for it, what that saved."""
-    pico = round((answer.cost or 0.0) * PICO)
-    return Cost(replayed=1, saved=pico, unsaved=int(answer.cost is None)) if answer.replayed else NOTHING
 
 
 class _LoopResources:
@@ -336,7 +302,8 @@ class Endpoint:
         """Return the cached answer, or a new one once it is stored."""
         cache = self._cache
         if cache is not None and (cached := cache.find(self.url, call)) is not None:
-            self._policy.budget.ledger.add(_saved(cached))
+            if cached.replayed:
+                self._policy.budget.ledger.add(Cost.of_replayed(cached.cost))
             return cached
         return await self._retrying(call, await self._resources()).answer()
 

@@ -1,4 +1,4 @@
-"""Prices of tokens, and what a call costs by them."""
+"""Prices of tokens, what a call costs by them, and the bill of a call's attempts."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import Any
 
 import msgspec
 
-from negolab.ledger import PICO, Cost
-from negolab.llm.endpoint.call import Usage
+from negolab.ledger import NOTHING, PICO, Cost
+from negolab.llm.endpoint.call import Answer, Usage
+from negolab.llm.endpoint.errors import AttemptFailed, RateLimited
 
 DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 """Suffix of a model's name that does not change its price."""
@@ -96,6 +97,35 @@ def call_cost(price: Price | None, usage: Usage, *, is_answer: bool = False) -> 
         uncounted=int(usage.total is None and pico is None),
         unpriced=int(usage.total is not None and pico is None),
     )
+
+
+class Bill:
+    """What the attempts at one call take. Only a sweep's broker knows what an answer has cost, and who has paid it."""
+
+    def __init__(self, price: Price | None, *, via_broker: bool) -> None:
+        self._price, self._via_broker = price, via_broker
+        self._lost, self._lost_usage = NOTHING, Usage()
+        """Cost of attempts without an answer."""
+
+    def estimate(self, usage: Usage) -> Cost:
+        """Estimate what a call may cost whose model has not answered yet."""
+        return call_cost(self._price, usage)
+
+    def lost(self, error: AttemptFailed) -> Cost:
+        """Return what an attempt without an answer took, and keep it for the answer."""
+        usage = error.usage or Usage()
+        took = Cost(refused=int(isinstance(error, RateLimited))) if error.is_free else call_cost(self._price, usage)
+        self._lost, self._lost_usage = self._lost.plus(took), self._lost_usage.plus(usage)
+        return took
+
+    def answered(self, answer: Answer) -> tuple[Answer, Cost]:
+        """Return an answer with its cost, and with what the attempts before it took; and what itself took."""
+        charged = msgspec.structs.replace(answer.usage, cost=answer.cost) if self._via_broker else answer.usage
+        took = Cost.of_replayed(answer.cost) if answer.replayed else call_cost(self._price, charged, is_answer=True)
+        pico = took.pico + took.saved + self._lost.pico
+        is_unknown = took.uncounted or took.unpriced or took.unsaved
+        usage = answer.usage if self._lost_usage == Usage() else answer.usage.plus(self._lost_usage)
+        return msgspec.structs.replace(answer, usage=usage, cost=None if is_unknown else pico / PICO), took
 
 
 class Prices:

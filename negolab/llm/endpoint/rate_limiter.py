@@ -1,8 +1,13 @@
-"""Rate limiting of calls: declared rates per minute, and limits learned from HTTP 429 where none is declared."""
+"""Limits of calls to one model: declared rates per minute, limits learned where none is declared, and pauses after HTTP
+429."""
 
 from __future__ import annotations
 
 from math import inf
+
+import msgspec
+
+from negolab.llm.endpoint.policy import Limits
 
 MINUTE = 60.0
 MAX_CATCH_UP = 0.25
@@ -212,3 +217,72 @@ class AdaptiveLimiter:
         if self._is_rate_used:
             self.rate.rate *= RATE_INCREASE
         self.concurrency = max(self.concurrency, self._needed_concurrency())
+
+
+MIN_BACKOFF = 0.1
+"""Seconds without new calls after an HTTP 429, even if the endpoint asks for less."""
+INITIAL_BACKOFF = 0.5
+"""Seconds, when a 429 carries no Retry-After; doubled for each further one up to MAX_BACKOFF."""
+MAX_BACKOFF = 30.0
+GAME_AGE_WEIGHT = 0.1
+"""Seconds of waiting that one second of a game's age is worth."""
+
+
+class QueuedCall(msgspec.Struct, eq=False):
+    """A call waiting for admission: when it was enqueued, when its game began, and the tokens it may take."""
+
+    enqueued_at: float
+    game_started_at: float
+    estimated_tokens: int
+    started_at: float = 0.0
+
+    @property
+    def priority(self) -> float:
+        """Smaller is admitted first: longest waiting, with a small bonus for older games so that all games progress."""
+        return self.enqueued_at - GAME_AGE_WEIGHT * max(0.0, self.enqueued_at - self.game_started_at)
+
+
+class CallLimits:
+    """Tell when the next call to one model may start: its declared rates, learned limits and pauses after HTTP 429."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.adaptive = AdaptiveLimiter(limits.at_once)
+        self._requests = RateLimiter.per_minute(limits.requests_per_minute)
+        self._tokens = RateLimiter.per_minute(limits.tokens_per_minute)
+        self._hold_until = -inf
+        self._rate_limits_in_a_row = 0
+
+    def next_start(self, running: int) -> float:
+        """Return the time from which the next call may start; infinite while as many run as may."""
+        if running >= int(self.adaptive.concurrency):
+            return inf
+        rates = (self._requests, self._tokens, self.adaptive.rate)
+        return max(self._hold_until, *(rate.next_at for rate in rates))
+
+    def record_start(self, call: QueuedCall, now: float, running: int) -> None:
+        """Count a call that starts; `running` includes it."""
+        call.started_at = now
+        self._requests.consume(now)
+        self._tokens.consume(now, call.estimated_tokens)
+        self.adaptive.record_start(now, running)
+
+    def record_success(self, call: QueuedCall, now: float, tokens: int | None) -> None:
+        """Count an answer; `tokens` are those it took, None if the endpoint did not count them."""
+        self._rate_limits_in_a_row = 0
+        self.adaptive.record_success(now, now - call.started_at)
+        if tokens is not None:
+            self._tokens.adjust(tokens - call.estimated_tokens)
+
+    def record_rate_limit(self, call: QueuedCall, now: float, running: int, retry_after: float | None) -> None:
+        """Hold new calls for `retry_after` seconds (None: a delay that grows exponentially); `running` includes the
+        call that was refused."""
+        if retry_after is None:
+            retry_after = min(MAX_BACKOFF, INITIAL_BACKOFF * 2**self._rate_limits_in_a_row)
+            # Calls that were in flight before the first 429 came back are one event.
+            self._rate_limits_in_a_row += now >= self._hold_until
+            self._rate_limits_in_a_row = min(self._rate_limits_in_a_row, 16)
+        self._hold_until = max(self._hold_until, now + max(MIN_BACKOFF, retry_after))
+        self.adaptive.record_rate_limit(now, call.started_at, running - 1)
+        self._tokens.adjust(-call.estimated_tokens)
+        self._requests.disable_catch_up()
+        self._tokens.disable_catch_up()

@@ -23,36 +23,18 @@ WINDOWS = (
 )  # fmt: skip
 """Fields of a list of models that say how many tokens a prompt and its answer may have, in a model or its `meta`."""
 
-Ending = Literal["whole", "cut", "filtered", "refused", "rejected", "called", "unknown"]
-"""Kinds of reasons to stop: a text that is "called" holds calls of tools; "unknown" is never taken for "whole"."""
-_REASONS: dict[Ending, str] = {
-    "whole": "stop end_turn eos eos_token stop_sequence",
-    "cut": "length max_tokens max_output_tokens model_length model_context_window_exceeded abort incomplete "
-    "insufficient_system_resource",
-    "filtered": "content_filter content_filtered safety recitation blocklist prohibited_content spii",
-    "refused": "refusal",
-    "rejected": "rejected",
-    "called": "tool_calls function_call tool_use",
-}
-_ENDINGS: dict[str, Ending] = {reason: ending for ending, reasons in _REASONS.items() for reason in reasons.split()}
-
-
-def ending_of(finish: str) -> Ending:
-    """Return what a reason to stop means, as any service spells it."""
-    return _ENDINGS.get(finish.lower(), "unknown")
-
 
 class ModelTraits(NamedTuple):
     """Traits of the models whose name, without a provider before it, matches `name`.
 
     Attributes:
-        reasons: Reasoning counts towards a bound on output tokens, so none is set by default.
+        output: Bound on output tokens where the user sets none; None for a model whose reasoning counts towards it.
         renamed: The bound is called `max_completion_tokens`.
         dropped: Parameters that are left out, with a notice.
     """
 
     name: str
-    reasons: bool = True
+    output: int | None = None
     renamed: bool = False
     dropped: tuple[str, ...] = ()
 
@@ -65,7 +47,7 @@ MODELS = (
         r"magistral|qwq|qwen3(?!.*instruct)|kimi.*thinking|glm-(4\.[5-9]|[5-9])|minimax-m|.*(reasoning|thinking)"
     ),
 )
-UNKNOWN_MODEL = ModelTraits("", reasons=False)
+UNKNOWN_MODEL = ModelTraits("", output=PLAIN_OUTPUT)
 
 
 def model_traits(model: str) -> ModelTraits:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from negolab.analysis import stats
 from negolab.analysis.observations import Values, as_sample, sample_text
-from negolab.formatting import MINUS, format_interval, format_significant
+from negolab.formatting import MINUS, format_interval, format_significant, grid_columns
 from negolab_widgets.charts.chart import TONE, new_figure, plain
 from negolab_widgets.charts.grid import bars_text, count_text, new_grid
 
@@ -95,7 +95,7 @@ def tournaments(
 
 def _width(matrices: Collection[Rows], across: int) -> int | None:
     """Return the pixels that names and numbers beside each other need; None for those of any page."""
-    columns = [_columns(rows) for rows in matrices]
+    columns = [grid_columns(rows) for rows in matrices]
     name = _LETTER * max((min(len(one), _NAME) for names in columns for one in names), default=1) + 10
     least = name + 50 + across * max(map(len, columns), default=1) * max(name, _NUMBER)
     return least if least > _PAGE else None
@@ -171,15 +171,11 @@ def _excludes(estimate: stats.Estimate, reference: float) -> bool:
     return not estimate.low <= reference <= estimate.high
 
 
-def _columns(rows: Rows) -> list[str]:
-    return list(dict.fromkeys(name for cells in rows.values() for name in cells))
-
-
 def _add_matrix(
     figure: Figure, rows: Rows, fields: Fields, place: tuple[int, int] | None = None, **look: object
 ) -> None:
     """Draw the fields of one matrix with their numbers; `place` is its row and column among several."""
-    columns = _columns(rows)
+    columns = grid_columns(rows)
     at: dict[str, int] = {} if place is None else {"row": place[0], "col": place[1]}
     reference, reach = fields.reference, fields.reach
     figure.add_heatmap(

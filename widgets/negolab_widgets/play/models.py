@@ -100,7 +100,7 @@ class LocalEndpoints:
         return build_host_config("", (), None, os.environ).models()
 
     def endpoint(self, base_url: str | None = None, key: str | None = None) -> Endpoint:
-        """Return one endpoint, as `Endpoints.at` does."""
+        """Return one endpoint, as `KnownEndpoints.endpoint` does."""
         return self._endpoints.endpoint(base_url, key)
 
     def listed(self) -> Sequence[dict[str, Any]]:

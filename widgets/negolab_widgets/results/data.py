@@ -35,7 +35,7 @@ class SweepReader:
     """
 
     def __init__(self, folder: Path | str) -> None:
-        self._cells = SweepFolder(folder).path / "cells"
+        self._cells = SweepFolder(folder).path / status.CELLS
         self._tables: dict[str, pa.Table] = {}
         self._params: dict[str, Mapping[str, Any]] = {}
         self.faults: dict[str, str] = {}
@@ -48,10 +48,8 @@ class SweepReader:
 
     def unread_cells(self) -> list[Path]:
         """List the folders of the finished cells that were not read yet."""
-        if not self._cells.is_dir():
-            return []
         known = {*self._params, *self.faults}
-        return sorted(path for path in self._cells.iterdir() if path.name not in known)
+        return [cell for cell in status.subfolders(self._cells) if cell.name not in known]
 
     def read_cell(self, cell: Path) -> None:
         """Read one cell."""

@@ -27,7 +27,6 @@ from negolab_widgets.results.variables import (
 from negolab_widgets.results.variables import summary_table as as_table
 
 if TYPE_CHECKING:
-    import pandas as pd
     from plotly.graph_objects import Figure
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,8 @@ from negolab.analysis.cells import column_value
 from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.analysis.replies import decisive_event
 from negolab.analysis.standings import is_tournament
-from negolab.sweeps.folder import read_folder_plan
+from negolab.sweeps.folder import SweepFolder, read_folder_plan
+from negolab.sweeps.grid import axis_values
 from negolab.sweeps.plan import SweepPlan
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
@@ -70,7 +71,7 @@ class SweepResults(Page):
         self._reading = SweepReader(self._folder)
         self._played = SweepFrame(drawing.EMPTY_FRAME)
         self._plan: SweepPlan | None = None
-        self._cells, self._orders = 0, dict[str, Sequence[Any]]()
+        self._cells, self._orders = 0, dict[str, list[Any]]()
         self._factors, self._outcomes, self._main = list[Factor](), list[Quantity](), list[Quantity]()
         self._group: Group | None = None
         self._read, self._said, self._table = StableHTML(), w.HTML(), StableHTML()
@@ -130,8 +131,8 @@ class SweepResults(Page):
     def _put_plan(self, plan: SweepPlan) -> None:
         """Take the number of cells and the order of values from the plan."""
         if plan != self._plan:
-            self._plan, self._cells = plan, sum(1 for _ in plan.points()) * plan.repeats
-            self._orders = {name: [point[name] for point in axis] for axis in plan.axes() for name in axis[0]}
+            self._plan, self._cells = plan, plan.count
+            self._orders = axis_values(plan.axes())
 
     def _take_in(self, played: SweepFrame) -> None:
         """Draw what was read, and leave every choice as it is."""
@@ -213,7 +214,7 @@ class SweepResults(Page):
         """Show a match at the step that decided it."""
         from negolab_widgets.replay import Replay
 
-        record = store.find(self._folder / "cells" / cell, match)
+        record = store.find(SweepFolder(self._folder).cell(cell), match)
         replay = Replay(record)
         replay.show(record, step=decisive_event(record) + 1)
         title = w.HTML(element("h2", f"Match {match}, at the step that decided it", cls="nl-opened"))

@@ -137,15 +137,9 @@ _OUTCOME_WORDS = {
     "decided_by_fallback": "decided by a rule's move",
     "cost": "model cost",
 }
-_PARTS = {"efficiency", "surplus_share", "first_offer_share", "truth", "stubbornness", "pareto_proposals"}
-_PARTS |= {
-    "mean_efficiency",
-    "agreement_rate",
-    "overclaim_rate",
-    "winner_share",
-    "pareto_rate",
-    "honesty_rate",
-    "first_offer_share",
+_PARTS = {
+    *("efficiency", "surplus_share", "first_offer_share", "truth", "stubbornness", "pareto_proposals"),
+    *("mean_efficiency", "agreement_rate", "overclaim_rate", "winner_share", "pareto_rate", "honesty_rate"),
 }
 _NO_OUTCOMES = {"seed", "repeat", "deterministic", "chance"}
 

@@ -57,7 +57,7 @@ class OfferEditor:
         at = list(self.fields.inputs).index(name)
         issue, about = self._game.agenda[at], view.importance_text(self._game, seen, at)
         if issue.units is None:
-            return Beside([about], view.option_notes(issue, seen, at), view.option_marks(issue, seen, at))
+            return Beside([about], view.option_notes(seen, at), view.option_marks(issue, seen, at))
         split = view.format_split(self.chosen[at] or 0, issue.units)
         return Beside([name, view.unit_text(issue, seen, at), about], (), [split, *view.offered_units(issue, seen, at)])
 

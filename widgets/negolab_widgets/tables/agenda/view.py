@@ -90,7 +90,7 @@ def importance_text(game: Agenda, seen: Seen, at: int) -> str:
     return text.format(rank=rank, count=len(order), who=person_name(role(game, other(seen.seat)), other(seen.seat)))
 
 
-def option_notes(issue: Issue, seen: Seen, at: int) -> list[str]:
+def option_notes(seen: Seen, at: int) -> list[str]:
     """Return what each option of an issue is worth, the other's points behind one's own where the seat sees them."""
     own = [format_number(points) for points in seen.private.points[at]]
     if seen.private.theirs is None:
@@ -131,7 +131,7 @@ def _points_cells(issue: Issue, seen: Seen, at: int) -> Markup:
     """Render the options of an issue beside each other, each with its points."""
     if issue.units is not None:
         return element("span", "; ".join([unit_text(issue, seen, at), *offered_units(issue, seen, at)]))
-    notes, marks = option_notes(issue, seen, at), option_marks(issue, seen, at)
+    notes, marks = option_notes(seen, at), option_marks(issue, seen, at)
     shown: Sequence[int] = range(issue.size) if issue.size <= MAX_LISTED else (0, issue.size - 1)
     cells = [
         element(

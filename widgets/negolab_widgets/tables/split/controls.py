@@ -216,12 +216,9 @@ class SplitTable(Table, view=view):
         set_visible(self._typing, not over)
         set_visible(self._past, bool(public.history))
         self._table.value = view.render_rounds(self.game, self.seen)
-        self._draw_talk(over)
+        self.speech.draw(asked=self.asked)
         self._draw_ask(over)
         self._typed.draw(asked=self.asked)
-
-    def _draw_talk(self, over: bool) -> None:
-        self.speech.draw(asked=self.asked)
 
     def _draw_ask(self, over: bool) -> None:
         own = self._own_proposal()

@@ -10,7 +10,7 @@ from typing_extensions import override
 from negolab.game import Invalid
 from negolab.games.trading import GOODS, Goods, Offer, Trading
 from negolab.games.trading.offers import canonical_text
-from negolab.games.trading.state import NOTHING, Deal, Move, Private, Seen, covers, exchange, subtract
+from negolab.games.trading.state import NOTHING, Deal, Move, Private, Seen, covers, exchange, subtract, to_goods
 from negolab.games.trading.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import MAX_NUMBER, Stepper
@@ -90,8 +90,7 @@ class OfferEditor:
 
 
 def _goods_from(steppers: list[Stepper]) -> Goods:
-    a, b, c, d, e = (stepper.value for stepper in steppers)
-    return a, b, c, d, e
+    return to_goods(stepper.value for stepper in steppers)
 
 
 def _render_head() -> Markup:
