@@ -296,8 +296,11 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     kinds = (BadZipFile, LookupError, ValueError, TypeError, SyntaxError)
     with located(f"{path}: cannot be read as a workbook", kinds):
         with ZipFile(path) as packed:
+            sizes = {part.filename: part.file_size for part in packed.infolist()}
             if sum(part.file_size for part in packed.infolist()) > MAX_BYTES:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
+            if sizes.get("xl/styles.xml", 0) > 1 << 20:  # each style takes a hundred times its length
+                raise ValueError("it has more than 1 MiB of styles: copy its cells to a new workbook")
         sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed

@@ -308,6 +308,13 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     share_text(sheet, "long " * 4_000_000, cells=10)
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
         exchange(run, "tone", book, "anna", sheet)
+    styled = run.parent / "styled.xlsx"
+    with ZipFile(styled, "w", ZIP_DEFLATED) as packed:
+        packed.writestr("xl/styles.xml", b"<xf/>" * 300_000)
+    with pytest.raises(
+        ValueError, match=r"styled\.xlsx: cannot be read as a workbook: it has more than 1 MiB of styles"
+    ):
+        exchange(run, "tone", book, "anna", styled)
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
         packed.writestr("xl/more.xml", b" " * (65 << 20))
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it is longer than 64 MiB"):
