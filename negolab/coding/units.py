@@ -314,8 +314,8 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
 
 
 def _width(sheet: Any) -> int:
-    """Return the number of cells of the header: an empty cell far outside of it is none."""
-    rows = sheet.iter_rows(max_row=_MAX_ROWS, max_col=_MAX_COLUMNS, values_only=True)
+    """Return the number of cells of the header, one of the first rows: an empty cell far outside of it is none."""
+    rows = sheet.iter_rows(max_row=_MAX_COLUMNS, max_col=_MAX_COLUMNS, values_only=True)
     head = next((cells for cells in rows if any(cell is not None for cell in cells)), (None,))
     return max((at for at, cell in enumerate(head, 1) if cell is not None), default=1)
 
