@@ -150,25 +150,25 @@ class _Finder(MetaPathFinder):
 sys.meta_path.insert(0, _Finder())
 
 
-class _Neighbours(MetaPathFinder):
-    """Find the modules beside a notebook for its cells and for each other, and not for installed packages, which try to
-    import many that need not be there."""
-
-    def __init__(self) -> None:
-        self._found = {"__main__"}
+class _Optional(MetaPathFinder):
+    """Hide the modules beside a notebook from installed packages, which try to import many that need not be there."""
 
     @override
-    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
-        if path is not None or _importer() not in self._found:
-            return None
-        if (spec := PathFinder.find_spec(fullname, [""])) is not None:
-            self._found.add(fullname)
-        return spec
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> None:
+        file = getattr(sys.modules.get(name := _importer()), "__file__", None) or ""
+        # IPython imports what a cell names, as %load_ext does.
+        if path is not None or name == "IPython" or not (name in OURS or file.startswith(_INSTALLED)):
+            return
+        if PathFinder.find_spec(fullname, list(filter(None, sys.path))) is None and PathFinder.find_spec(
+            fullname, [""]
+        ):
+            raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
 
 
 def open_folder() -> None:
     """Let the cells of a notebook import modules beside it, after all that is installed."""
-    sys.meta_path.append(_Neighbours())
+    sys.path.append("")
+    sys.meta_path.insert(1, _Optional())
 
 
 def _importer() -> str:

@@ -25,6 +25,7 @@ RESAMPLES = 1000
 MOST_PAIRED = 20
 """Coders up to which each pair is compared; there are 190 pairs of 20."""
 _MOST_CELLS = 10**8
+"""Numbers in the matrices of all matches, a byte eight times: beyond, they are added up at once."""
 ALL_ALIKE = "all values are the same: no variation to agree on"
 
 
@@ -101,14 +102,14 @@ def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> 
     coded = {place: [value for value in row if value == value] for place, *row in given.itertuples()}
     shared = {place: values for place, values in coded.items() if len(values) > 1}
     known = sorted({value for values in shared.values() for value in values})
-    if len({place[:2] for place in shared}) * len(known) ** 2 > _MOST_CELLS:
-        raise ValueError(f"{name}: {len(known)} different values in so many matches are too many to resample")
+    count = len({place[:2] for place in shared})
+    is_large = count * len(known) ** 2 > _MOST_CELLS
     matches: dict[Hashable, Any] = defaultdict(lambda: np.zeros((len(known),) * 2))
     for place, values in shared.items():
-        matches[place[:2]] += _pairs(values, known)
+        matches[() if is_large else place[:2]] += _pairs(values, known)
     parts = np.stack([*matches.values()] or [np.zeros((0, 0))])
     low, high = resampled(parts, lambda pairs: _alpha(pairs, known, level), resamples)
-    sizes = {"coders": int(given.notna().any().sum()), "units": len(shared), "matches": len(matches)}
+    sizes = {"coders": int(given.notna().any().sum()), "units": len(shared), "matches": count}
     return {
         "code": name,
         "level": level,
@@ -116,17 +117,18 @@ def _agreement(name: str, level: Level, given: pd.DataFrame, resamples: int) -> 
         "alpha": _alpha(parts.sum(0), known, level),
         "low": low,
         "high": high,
-        "note": _note(sizes, known),
+        "note": _note(sizes, known, is_large),
     }
 
 
-def _note(sizes: Mapping[str, int], known: Sequence[float]) -> str:
+def _note(sizes: Mapping[str, int], known: Sequence[float], is_large: bool) -> str:
     """Say why a code has no alpha, or no interval; "" if it has both."""
     reasons = {
         "needs two coders": sizes["coders"] < 2,
         "no unit was coded by two coders": not sizes["units"],
         ALL_ALIKE: len(known) == 1,
         "one match: no interval": sizes["matches"] == 1,
+        "too many values and matches: no interval": is_large,
     }
     return next((reason for reason, applies in reasons.items() if applies), "")
 
@@ -140,7 +142,7 @@ def answers(readings: Readings, code: str) -> pd.DataFrame:
     places = list(dict.fromkeys(place for own in readings.values() for place in own))
     given = [[own[place].codes.get(code) if place in own else None for own in readings.values()] for place in places]
     if len({value for row in given for value in row if value is not None}) > MOST_STEPS:
-        raise ValueError(f"{code}: has more than {MOST_STEPS} different values, which no scale has")
+        raise ValueError(f"{code}: has more than {MOST_STEPS:,} different values, which no scale has")
     return pd.DataFrame(given, pd.Index(places, tupleize_cols=False), [*readings], float)
 
 

@@ -14,8 +14,8 @@ Level = Literal["nominal", "ordinal", "interval"]
 RESERVED = ("id", "before", "text")
 """Columns of a sheet, which no code can be called."""
 _WHOLE = re.compile(r"-?\d{1,15}")
-MOST_STEPS = 101
-"""Values of the longest scale, such as from 0 to 100."""
+MOST_STEPS = 1001
+"""Values of the longest scale, such as from 0 to 1,000."""
 _YES, _NO = ("1", "x", "y", "yes", "true"), ("", "0", "n", "no", "false")
 
 
@@ -42,7 +42,7 @@ class Code(TomlTable, frozen=True, kw_only=True):
         if self.scale is not None and self.scale[0] >= self.scale[1]:
             raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] is not a scale: write [1, 5], smaller first")
         if self.scale is not None and self.scale[1] - self.scale[0] >= MOST_STEPS:
-            raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] has more than {MOST_STEPS} values")
+            raise ValueError(f"scale: [{self.scale[0]}, {self.scale[1]}] has more than {MOST_STEPS:,} values")
 
     @property
     def measured(self) -> Level:

@@ -92,7 +92,7 @@ async def code_units(
         RunFailed: No call can be made: the budget is used up, the key is wrong, or the service is away.
     """
     check_name(coder, "a coder's name")
-    kept, file = all_readings(source), readings_file(source)
+    kept, file = all_readings(source, coder), readings_file(source)
     sizes = [file.stat().st_size if kept else 0]
     done = latest(source, name).get(coder, {})
     left = iter([each for each in units(source, book.unit).items() if each[0] not in done])

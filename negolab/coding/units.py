@@ -32,8 +32,8 @@ _TOGETHER = 20
 """Units that all coders have before the next ones."""
 _MAX_ROWS, _MAX_COLUMNS, _CELL_BYTES = 1 << 20, 1000, 8
 """Rows and columns of a workbook that are read; Excel has no more rows."""
-MOST_CODERS, MOST_CODES = 100, 200
-"""What a file of readings may name: more is no study, and each is compared with the others."""
+MOST_CODERS, MOST_CODES = 100, 1000
+"""What a file of readings may name, codes by codebook: each is compared with the others."""
 
 
 class Place(NamedTuple):
@@ -156,8 +156,12 @@ def check_kept(source: Path, kept: Iterable[Reading]) -> None:
         )
 
 
-def all_readings(source: Path) -> list[Reading]:
+def all_readings(source: Path, coder: str | None = None) -> list[Reading]:
     """Return every reading that was ever kept, in the order of keeping; lines that a kill has torn are left out.
+
+    Args:
+        source: Records, or the folder of a run or a sweep.
+        coder: Who is about to add readings.
 
     Raises:
         ValueError: A line is no reading, the file is a link, or it names too many coders or codes.
@@ -165,11 +169,11 @@ def all_readings(source: Path) -> list[Reading]:
     file = readings_file(source)
     lines = read_bytes(file).split(b"\n") if file.is_file() else ()
     found = [_reading(file, number, line) for number, line in enumerate(lines, 1) if is_json(line)]
-    coders = {reading.coder for reading in found}
+    coders = {reading.coder for reading in found} | ({coder} if coder else set())
     codes = {(reading.book, name) for reading in found for name in reading.codes}
     if len(coders) > MOST_CODERS or len(codes) > MOST_CODES:
         named = f"{len(coders):,} coders and {len(codes):,} codes"
-        raise ValueError(f"{file}: names {named}; at most {MOST_CODERS} and {MOST_CODES} are allowed")
+        raise ValueError(f"{file}: with {named}, more than {MOST_CODERS} or {MOST_CODES:,}: code a copy of the records")
     return found
 
 
@@ -225,6 +229,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         raise ValueError(
             f"{coder!r}: a coder's name cannot end in -part or -part and a number, which are reserved for sheets"
         )
+    all_readings(source, coder)
     found, before = units(source, book.unit), latest(source, name).get(coder, {})
     first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
     if first.suffix not in (".csv", ".xlsx"):

@@ -394,7 +394,7 @@ def _note_others(log: Path, files: Sequence[BonusFile]) -> None:
 
 def _line(sha256: str, path: object) -> bytes:
     """Write a line of a log; one that a power failure has torn stays alone."""
-    return f"\n{sha256} {path}\n".encode()
+    return f"\n{sha256} {' '.join(str(path).split())}\n".encode()
 
 
 def _check_noted(log: Path, written: Collection[str]) -> None:

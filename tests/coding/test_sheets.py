@@ -172,7 +172,7 @@ def test_a_cell_that_cannot_be_read_is_named_and_nothing_of_the_sheet_is_kept(
         ("[codes.text]\ndefinition = 'x'", "text is a column of every sheet"),
         ("[codes.a]\ndefinition = ' '", "definition is empty"),
         ("[codes.a]\ndefinition = 'x'\nscale = [5, 1]", "is not a scale: write [1, 5]"),
-        ("[codes.a]\ndefinition = 'x'\nscale = [0, 101]", "has more than 101 values"),
+        ("[codes.a]\ndefinition = 'x'\nscale = [0, 1001]", "has more than 1,001 values"),
         ("exclusive = true\n[codes.a]\ndefinition = 'x'\nscale = [1, 5]", "exclusive codes are yes or no"),
         ("unit = 'word'\n[codes.a]\ndefinition = 'x'", "unit must be one of match, seat, utterance"),
         ("[codes.a]\ndefinition = 'x'\nexample = ['y']", "unknown field `example`"),
@@ -228,14 +228,16 @@ def test_more_coders_codes_or_values_than_a_study_has_are_refused(run: Path, boo
     def reading(coder: str = "anna", turn: int = 0, **codes: int) -> Reading:
         return Reading(book="tone", coder=coder, place=Place("treatment-0", turn=turn, seat="A"), codes=codes)
 
-    keep(run, [reading(turn=turn, tone=turn) for turn in range(200)])
-    with pytest.raises(ValueError, match="tone: has more than 101 different values"):
+    keep(run, [reading(turn=turn, tone=turn) for turn in range(1002)])
+    with pytest.raises(ValueError, match="tone: has more than 1,001 different values"):
         agreement(book, latest(run, "tone"))
     keep(run, [reading(f"c{n}", tone=1) for n in range(30)])
     assert kappas(book, {name: {} for name in latest(run, "tone")}).empty, "pairs of so many are not compared"
-    keep(run, [reading(f"c{n}", tone=1) for n in range(100)])
-    with pytest.raises(ValueError, match=r"readings\.ndjson: names 101 coders and 1 codes; at most 100 and 200"):
-        latest(run, "tone")
+    keep(run, [reading(f"c{n}", tone=1) for n in range(99)])
+    said = r"readings\.ndjson: with 101 coders and 1 codes, more than 100 or 1,000: code a copy of the records"
+    with pytest.raises(ValueError, match=said):
+        exchange(run, "tone", book, "another")
+    assert len(latest(run, "tone")) == 100, "and nothing of theirs was kept"
 
 
 def test_codes_are_neither_read_nor_written_through_links(run: Path, book: Codebook, tmp_path: Path) -> None:

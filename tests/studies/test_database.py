@@ -653,18 +653,22 @@ def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_a
 
 
 @pytest.mark.database
-@pytest.mark.parametrize("table", ["notes", "events", "participants"])
-def test_a_single_table_that_is_emptied_or_restored_under_a_host_is_noticed(database_url: str, table: str) -> None:
+@pytest.mark.parametrize(
+    "change",
+    ["DELETE FROM notes", "DELETE FROM events", "DELETE FROM participants", "UPDATE participants SET ended = NULL"],
+)
+def test_a_single_table_that_is_emptied_or_older_under_a_host_is_noticed(database_url: str, change: str) -> None:
     with closing(Database(database_url)) as database:
         database.claim()
         database.study("haggling", "text")
-        database.invite("haggling", 2)
+        one, _ = database.invite("haggling", 2)
+        database.change(one.id, status="complete", ended=9.0)
         record = played().record()
         database.add(record, {"A": None, "B": None})
         database.note("kept", "test")
         database.hold()
         with closing(Database(database_url)) as other, other._write() as c:
-            c.execute(sa.text(f"DELETE FROM {table}"))
+            c.execute(sa.text(change))
         with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
             database.hold()
         known, last = database.id, database.last

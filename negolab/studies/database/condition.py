@@ -14,7 +14,16 @@ import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
 from negolab.game import SEATS
-from negolab.studies.database.schema import events, matches, metadata, notes, participants, seats
+from negolab.studies.database.schema import (
+    events,
+    matches,
+    metadata,
+    notes,
+    participants,
+    progress,
+    seats,
+    studies,
+)
 
 
 def number(text: str, name: object) -> int:
@@ -49,16 +58,16 @@ def filed(file: Path, host: str) -> tuple[str, bool, int]:
         return "", False, 0
 
 
-_COUNTS = sa.select(
-    *(
-        sa.select(sa.func.count()).select_from(table).scalar_subquery().label(table.name)
-        for table in (participants, matches, seats, events, notes)
-    )
+_GROWING = (
+    *(table.c[0] for table in (studies, participants, matches, seats, events, progress, notes)),
+    *(participants.c[name] for name in ("opened", "consented", "started", "ended")),
+    matches.c.ended,
 )
+_COUNTS = sa.select(*(sa.select(sa.func.count(one)).scalar_subquery().label(str(one)) for one in _GROWING))
 
 
 def counts(c: Connection) -> dict[str, int]:
-    """Return the numbers of rows of the tables from which none is ever removed."""
+    """Return the numbers of rows of the tables from which none is ever removed, and of times that are ever set."""
     return dict(c.execute(_COUNTS).mappings().one())
 
 
