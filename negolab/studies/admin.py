@@ -208,9 +208,9 @@ class AdminService(PageService):
         if action.get("kind") == "leave":
             self._played = "" if stored.id == self._played else self._played
             session.stop(LEFT)
-            return self._answer(stored.id)
+            return self._done(stored.id)
         try:
-            return self._answer(stored.id, refused=session.submit(seat, *reply_of(action)))
+            return self._done(stored.id, session.submit(seat, *reply_of(action)))
         except NotDelivered as error:
             return self._answer(stored.id, not_done=str(error))
 

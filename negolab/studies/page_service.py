@@ -7,6 +7,8 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import msgspec
+
 from negolab.studies import clock
 from negolab.studies.page_state import Answer, NotDelivered, PageState
 from negolab.studies.sessions import SessionManager
@@ -138,9 +140,17 @@ class PageService:
         """Return the current state of a page without waiting; raises what `poll` does."""
         return self._answer(self._page(lease))
 
-    def _answer(self, id: str, **reasons: str) -> Answer:
+    def _answer(self, id: str, not_done: str = "") -> Answer:
         state = self._state(id)
-        return Answer(self.presence[id].version, state, **reasons)
+        return Answer(self.presence[id].version, state, not_done=not_done)
+
+    def _done(self, id: str, refused: str = "") -> Answer:
+        """Return the answer to an action that was carried out, whose state is kept for the poll that it wakes."""
+        page = self.presence[id]
+        page.touch()
+        answer = self._answer(id)
+        page.keep_answer(answer)
+        return msgspec.structs.replace(answer, refused=refused)
 
     def act(self, lease: str, action: Mapping[str, Any]) -> Answer:
         """Carry out an action of a page and return the new state.

@@ -257,10 +257,7 @@ class StudyService(PageService):
             refused = work(participant, action)
         except NotDelivered as error:
             return self._answer(participant.id, not_done=str(error))
-        self.presence[participant.id].touch()
-        answer = self._answer(participant.id)
-        self.presence[participant.id].keep_answer(answer)
-        return msgspec.structs.replace(answer, refused=refused or "")
+        return self._done(participant.id, refused or "")
 
     def _check_page(self, participant: Participant, action: Mapping[str, Any], kind: type[AnyStep]) -> AnyStep:
         """Return the step of the participant's page, which must be of this kind, without matches, and at the `place`
