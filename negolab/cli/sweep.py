@@ -24,19 +24,9 @@ from negolab.cli.play import RUNS, escape_line, treat_signals_as_interrupt
 from negolab.formatting import counted
 from negolab.sweeps import folder
 from negolab.sweeps.folder import SweepFolder, check_folder
-from negolab.sweeps.notebook import Notebook
-from negolab.sweeps.plan import (
-    SweepPlan,
-    notebook_path,
-    own_players,
-    own_scenarios,
-    plan_name,
-    player_facts,
-    read_plan,
-    report_path,
-    scenario_facts,
-)
+from negolab.sweeps.plan import SweepPlan, notebook_path, plan_name, read_plan, report_path
 from negolab.sweeps.run import Sweep, SweepProgress
+from negolab.sweeps.sources import Notebook, own_players, own_scenarios, player_facts, scenario_facts
 from negolab.sweeps.status import RETRYABLE, CellStatus, State
 
 app = Group("sweep", "Run one notebook over a grid of parameters.")

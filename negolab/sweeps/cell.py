@@ -24,8 +24,8 @@ from negolab.record import Record
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder
 from negolab.sweeps.kernels import close_kernels, kill_kernel, read_values, take_kernel
-from negolab.sweeps.notebook import execute_notebook, leaving_cell
 from negolab.sweeps.plan import SWEEP_PARAMETERS, SweepCell
+from negolab.sweeps.sources import execute_notebook, leaving_cell
 from negolab.sweeps.status import CellError, CellStatus, State
 
 if TYPE_CHECKING:

@@ -1,40 +1,76 @@
-"""Plans of sweeps: TOML files that name a notebook, a grid of parameters, repeats and limits."""
+"""Plans of sweeps: TOML files that name a notebook, a grid of parameters, repeats and limits; and their cells.
+
+A grid has axes, groups of parameters that vary together, and excluded combinations.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import itertools
 import re
-from collections.abc import Iterator, Mapping
-from itertools import chain
+from collections.abc import Hashable, Iterable, Iterator, Mapping
+from decimal import Decimal
 from math import isfinite, prod
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from negolab._internal.validation import Count, Positive, TomlTable, read_toml
+from negolab._internal.validation import Count, Positive, TomlTable, read_toml, suggest
 from negolab.llm.endpoint.keys import base_url
 from negolab.llm.endpoint.policy import Limits as Allowed
 from negolab.llm.endpoint.prices import Prices
-from negolab.players.code import CodeReference, code_facts, find_player, parse_reference
 from negolab.runs.plan import derive_seed
-from negolab.scenarios import SUFFIX
-from negolab.sweeps.grid import (
-    MAX_CELLS,
-    Axis,
-    Point,
-    Range,
-    as_list,
-    axes,
-    axis_values,
-    check_exclusions,
-    contains,
-    points,
-)
 from negolab.sweeps.status import CellStatus, State
 
 SWEEP_PARAMETERS = ("out", "seed")
 """Notebook parameters that the sweep sets: the folder of the records, and the seed of all random draws."""
+MAX_CELLS = 1_000_000
+"""Most cells of a plan; more are taken to be a mistake."""
+MAX_RULES = 100
+"""Most rules that leave out combinations: each cell is compared with all of them."""
+
+
+class Range(TomlTable, frozen=True):
+    """Numbers from `first` to `last`, both included: by `step`, or `count` of them at equal distances."""
+
+    first: int | float
+    last: int | float
+    step: int | float | None = None
+    count: int | None = None
+
+    def __post_init__(self) -> None:
+        if not all(isfinite(number) for number in (self.first, self.last, self.step or 0)):
+            raise ValueError("a range needs two finite ends")
+        if (self.step is None) == (self.count is None):
+            raise ValueError("a range needs a step or a count")
+        if self.step is not None and not (self.last - self.first) * self.step > 0:
+            raise ValueError(f"steps of {self.step:g} do not lead from {self.first:g} to {self.last:g}")
+        if self.count is not None and self.count < 2:
+            raise ValueError(f"count must be at least 2, not {self.count}")
+        if len(self.values()) > MAX_CELLS:
+            raise ValueError(f"more than {MAX_CELLS:,} values")
+
+    def values(self) -> list[int | float]:
+        """Return the numbers, by decimal arithmetic; whole numbers stay whole.
+
+        Example:
+            >>> Range(first=0.1, last=0.3, step=0.1).values()
+            [0.1, 0.2, 0.3]
+        """
+        first, last = Decimal(repr(self.first)), Decimal(repr(self.last))
+        step = Decimal(repr(self.step)) if self.step is not None else (last - first) / ((self.count or 2) - 1)
+        count = int((last - first) / step) + 1 if self.count is None else self.count
+        if count > MAX_CELLS:
+            return [self.first] * (MAX_CELLS + 1)
+        numbers = [first + step * i for i in range(count)]
+        is_whole = type(self.first) is int and all(number == number.to_integral_value() for number in numbers)
+        return [int(number) if is_whole else float(number) for number in numbers]
+
+
+Axis = list[Any] | Range
+Point = dict[str, Any]
+"""Values by parameter."""
 
 
 class SweepLimits(TomlTable, frozen=True):
@@ -132,7 +168,7 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
             raise ValueError(f"more than {MAX_CELLS:,} cells")
         if next(self.points(), None) is None:
             raise ValueError("without: no combination is left")
-        points = [self.fixed, self.tiny, *chain.from_iterable(axes)]
+        points = [self.fixed, self.tiny, *itertools.chain.from_iterable(axes)]
         invalid = [name for point in points for name, value in point.items() if not _is_parameter_value(value)]
         if invalid:
             raise ValueError(f"{invalid[0]}: a parameter is a number, a text, true, false, a list or a table of those")
@@ -194,58 +230,85 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         return msgspec.structs.replace(self, fixed={**self.fixed, **values})
 
 
-def own_players(plan: SweepPlan, folder: Path) -> dict[str, CodeReference]:
-    """Load the players `file.py:Class` that a plan's parameters name.
-
-    Args:
-        plan: The plan.
-        folder: The folder that paths refer to: that of the plan's file.
-
-    Returns:
-        The references with absolute paths, by the text in the plan.
+def axes(grid: Mapping[str, Axis], together: tuple[dict[str, list[Any]], ...]) -> list[list[Point]]:
+    """Return each axis as its points: values of one parameter, or rows of several that vary together.
 
     Raises:
-        ValueError: There is no such file or player, or its import failed.
+        ValueError: An axis is empty or has a value twice, or a parameter stands on two axes.
     """
-    found = {text: reference for text in _plan_texts(plan) if (reference := parse_reference(text))}
-    references = {text: reference.beside(folder) for text, reference in found.items() if reference.is_file}
-    for reference in references.values():
-        find_player(reference, load=True)
-    return references
+    axes = [[{name: value} for value in _values(name, axis)] for name, axis in grid.items()]
+    axes += [_rows(group) for group in together]
+    names = [name for axis in axes for name in axis[0]]
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"{name} appears twice: a parameter belongs to one axis")
+    return axes
 
 
-def player_facts(players: Mapping[str, CodeReference]) -> dict[str, dict[str, Any]]:
-    """Return the facts about the code of loaded players, by their text in the plan."""
-    return {text: code_facts(find_player(reference, load=False)) for text, reference in players.items()}
+def _values(name: str, axis: Axis) -> list[Any]:
+    values = axis.values() if isinstance(axis, Range) else axis
+    if not values:
+        raise ValueError(f"grid: {name} has no values")
+    seen = set[Hashable]()
+    for value in values:
+        if (key := _key(value)) in seen:
+            raise ValueError(f"grid: {name} has the value {value!r} twice")
+        seen.add(key)
+    return values
 
 
-def own_scenarios(plan: SweepPlan, folder: Path) -> dict[str, Path]:
-    """Return the scenario files beside a plan that its parameters name, by the text in the plan."""
-    named = {text for text in _plan_texts(plan) if text.endswith(SUFFIX)}
-    return {text: file for text in sorted(named) if (file := (folder / text).resolve()).is_file()}
+def contains(values: Iterable[Any], value: Any) -> bool:
+    """Return True if the value is among those, where 1 is not True."""
+    return _key(value) in map(_key, values)
 
 
-def scenario_facts(scenarios: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """Return the name, hash and path of scenario files, by their text in the plan."""
-    return {
-        text: {"source": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "path": str(file)}
-        for text, file in scenarios.items()
-    }
+def _key(value: Any) -> Hashable:
+    """Return what tells a value from all others: 1 and 1.0 are alike, 1 and True are not."""
+    plain = value if isinstance(value, Hashable) else msgspec.json.encode(value, order="sorted")
+    return isinstance(value, bool), plain
 
 
-def _plan_texts(plan: SweepPlan) -> Iterator[str]:
-    """Yield the texts in the parameters of a plan."""
-    for point in (plan.fixed, plan.tiny, *chain.from_iterable(plan.axes())):
-        yield from _texts(point)
+def _rows(group: dict[str, list[Any]]) -> list[Point]:
+    lengths = {len(values) for values in group.values()}
+    if len(lengths) != 1 or lengths == {0}:
+        counts = ", ".join(f"{name} has {len(values)}" for name, values in group.items()) or "it is empty"
+        raise ValueError(f"together: parameters need the same number of values ({counts})")
+    return [dict(zip(group, row, strict=True)) for row in zip(*group.values(), strict=True)]
 
 
-def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts in a parameter's value."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, list | dict):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _texts(inner)
+def points(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> Iterator[Point]:
+    """Yield every combination that is not excluded, the last axis fastest."""
+    rules = [{name: set(map(_key, as_list(excluded))) for name, excluded in rule.items()} for rule in without]
+    for parts in itertools.product(*axes):
+        point = {name: value for part in parts for name, value in part.items()}
+        if not any(all(_key(point[name]) in excluded for name, excluded in rule.items()) for rule in rules):
+            yield point
+
+
+def as_list(excluded: Any) -> list[Any]:
+    """Return the values that a rule excludes for one parameter: those of a list, or a single one."""
+    return excluded if isinstance(excluded, list) else [excluded]
+
+
+def axis_values(axes: list[list[Point]]) -> dict[str, list[Any]]:
+    """Return the values of each parameter on the axes."""
+    return {name: [point[name] for point in axis] for axis in axes for name in axis[0]}
+
+
+def check_exclusions(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> None:
+    """Raise ValueError for a rule on a parameter or value that is on no axis."""
+    if len(without) > MAX_RULES:
+        raise ValueError(f"without: {len(without):,} rules, and at most {MAX_RULES} are allowed")
+    values = {name: set(map(_key, on_axis)) for name, on_axis in axis_values(axes).items()}
+    for i, rule in enumerate(without, 1):
+        for name, excluded in rule.items():
+            if name not in values:
+                raise ValueError(f"without {i}: {name} is on no axis: {suggest(name, list(values))}")
+            for value in as_list(excluded):
+                if _key(value) not in values[name]:
+                    raise ValueError(f"without {i}: {name} is never {value!r}")
+        if not rule:
+            raise ValueError(f"without {i} is empty: it would leave out everything")
 
 
 def _restrict_rule(rule: dict[str, Any], axes: list[list[Point]]) -> dict[str, Any]:

@@ -25,9 +25,9 @@ from negolab._internal import environment, manifest
 from negolab._internal.files import atomic_write
 from negolab.sweeps import kernels
 from negolab.sweeps.folder import REPORT, SweepFolder, read_folder_plan
-from negolab.sweeps.notebook import Notebook, execute_notebook, write_modules
 from negolab.sweeps.plan import notebook_path, plan_name, read_plan
 from negolab.sweeps.run import Sweep
+from negolab.sweeps.sources import Notebook, execute_notebook, write_modules
 from negolab.user_code import CodeSource
 
 PARAMETER = "run"

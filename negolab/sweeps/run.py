@@ -25,8 +25,15 @@ from negolab.sweeps import status
 from negolab.sweeps.broker import Broker, check_broker, serve_broker
 from negolab.sweeps.cell import MAX_ERROR_TEXT, CellJob, run_cell, stop_cells
 from negolab.sweeps.folder import NOTEBOOK, REPORT, SweepFolder, claim_folder, missing_cells
-from negolab.sweeps.notebook import Notebook, write_modules
-from negolab.sweeps.plan import SweepCell, SweepPlan, own_players, own_scenarios, player_facts, scenario_facts
+from negolab.sweeps.plan import SweepCell, SweepPlan
+from negolab.sweeps.sources import (
+    Notebook,
+    own_players,
+    own_scenarios,
+    player_facts,
+    scenario_facts,
+    write_modules,
+)
 from negolab.sweeps.status import RETRYABLE, CellError, CellStatus, State
 
 if TYPE_CHECKING:

@@ -24,8 +24,8 @@ from negolab.runs.scripted import log_failure
 from negolab.store import Store, find, read
 from negolab.sweeps import status
 from negolab.sweeps.folder import claim_folder
-from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import read_plan
+from negolab.sweeps.sources import Notebook
 from tests.support.sweeps import finished_sweep
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="elsewhere a folder cannot be opened")

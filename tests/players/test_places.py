@@ -21,9 +21,9 @@ from negolab.studies.database import Database
 from negolab.studies.page_state import Playing
 from negolab.studies.study_file import read_study
 from negolab.sweeps.folder import SweepFolder
-from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
+from negolab.sweeps.sources import Notebook
 from tests.support.host_process import press_button, running_host, solo_treatment, study_toml
 from tests.support.own_code import code_hash
 from tests.support.sweeps import write_notebook

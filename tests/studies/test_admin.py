@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,19 @@ def test_a_match_against_a_model_goes_on_after_a_restart_only_for_the_user_who_b
     monkeypatch.setenv(TRUSTED, str(tmp_path / "theirs.txt"))
     own.restart()
     assert own.desk.playing({}) == {}
+
+
+def test_a_reply_and_the_poll_that_it_wakes_are_answered_with_one_state(tmp_path: Path) -> None:
+    own = Own(tmp_path)
+    lease = own.play()
+
+    async def reply_beside_a_poll() -> tuple[Any, Any]:
+        poll = asyncio.create_task(own.desk.poll(lease, own.desk.now(lease).version, 5.0))
+        await asyncio.sleep(0)
+        return own.say(lease, "pass"), await poll
+
+    answered, polled = asyncio.run(reply_beside_a_poll())
+    assert answered == polled and answered.state is polled.state
 
 
 def test_a_match_that_is_left_is_kept_and_not_found_again(tmp_path: Path) -> None:

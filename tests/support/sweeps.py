@@ -15,8 +15,8 @@ import negolab as nl
 from negolab.sweeps import status
 from negolab.sweeps.cell import record_sizes
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
-from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import SweepCell, notebook_path, read_plan
+from negolab.sweeps.sources import Notebook
 
 GRID = "repeats = 2\n[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [4, 8]\nhow = ['linear', 'boulware']\n"
 PARAMETERS = "beta = 1.0\nrounds = 6\ngames = 3\nhow = 'well'\nout = None\nseed = 0"

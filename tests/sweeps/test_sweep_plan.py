@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from negolab.cli.sweep import _cost, _games_ratio
-from negolab.sweeps.grid import Range
-from negolab.sweeps.notebook import Notebook
-from negolab.sweeps.plan import SweepPlan, make_cell, read_plan
+from negolab.sweeps.plan import Range, SweepPlan, make_cell, read_plan
+from negolab.sweeps.sources import Notebook
 from tests.support.sweeps import write_notebook, write_plan
 
 GRID = "[grid]\nbeta = [0.2, 1.0, 5.0]\nrounds = [5, 10]\n"

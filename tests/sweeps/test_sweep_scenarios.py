@@ -11,6 +11,7 @@ import negolab as nl
 from negolab.sweeps.folder import SweepFolder
 from negolab.sweeps.plan import notebook_path, read_plan
 from negolab.sweeps.run import Sweep
+from negolab.sweeps.status import read_unsuccessful
 from tests.conftest import ROOT
 from tests.support.sweeps import write_notebook
 
@@ -61,5 +62,5 @@ def test_cells_run_the_notebook_and_the_scenario_that_were_hashed(
     file = tmp_path / "plan.toml"
     file.write_text('notebook = "game.ipynb"\nrepeats = 2\n[grid]\nscenario = ["two.toml"]\n')
     assert run_sweep(file, tmp_path / "out") == states
-    told = [each.error.text for each in SweepFolder(tmp_path / "out").unsuccessful().values() if each.error]
+    told = [each.error.text for each in read_unsuccessful(tmp_path / "out").values() if each.error]
     assert all("two.toml has changed since its hash was taken; run the same command again" in text for text in told)

@@ -16,8 +16,8 @@ from negolab._internal import manifest
 from negolab.studies.texts import texts
 from negolab.sweeps import status
 from negolab.sweeps.folder import NOTEBOOK, SweepFolder, claim_folder
-from negolab.sweeps.notebook import Notebook
 from negolab.sweeps.plan import notebook_path, read_plan
+from negolab.sweeps.sources import Notebook
 from negolab.sweeps.status import CellError
 from tests.support.sweeps import write_plan
 from tests.support.tables import below, press, words_of

@@ -35,7 +35,7 @@ from negolab.formats.spreadsheet import LEFT_OUT
 from negolab.formatting import counted, format_significant, label
 from negolab.record import Record
 from negolab.sweeps import folder as sweeps
-from negolab.sweeps.grid import axis_values
+from negolab.sweeps.plan import axis_values
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
 from negolab_widgets.html import Markup, details, element, join, table

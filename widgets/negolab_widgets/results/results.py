@@ -20,8 +20,7 @@ from negolab.analysis.observations import SEAT_COLUMNS
 from negolab.analysis.replies import decisive_event
 from negolab.analysis.standings import is_tournament
 from negolab.sweeps.folder import SweepFolder, read_folder_plan
-from negolab.sweeps.grid import axis_values
-from negolab.sweeps.plan import SweepPlan
+from negolab.sweeps.plan import SweepPlan, axis_values
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML, element, join

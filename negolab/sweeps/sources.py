@@ -1,19 +1,22 @@
-"""The notebook of a sweep or of its report: its code, parameters and hash, the modules beside it, and running it."""
+"""What the cells of a sweep run: its notebook, the modules beside it, and players and scenarios of the user's own."""
 
 from __future__ import annotations
 
 import ast
 import hashlib
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache, cached_property
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from negolab import user_code
 from negolab._internal.files import atomic_write, read_text
 from negolab._internal.validation import located, suggest
-from negolab.sweeps.plan import SWEEP_PARAMETERS
+from negolab.players.code import CodeReference, code_facts, find_player, parse_reference
+from negolab.scenarios import SUFFIX
+from negolab.sweeps.plan import SWEEP_PARAMETERS, SweepPlan
 
 if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager
@@ -169,18 +172,18 @@ def leaving_cell(executed: Any) -> int | None:
 def execute_notebook(text: str, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
     """Run the notebook of this text in a kernel, write it to `target` and return it; raises what papermill raises."""
     papermill, given = _papermill(), f"{_IN_MEMORY}{target}"
-    _texts[given] = text
+    _running[given] = text
     # Papermill would fill in braces in a path, and write parameters in the language that the notebook names.
     paths = (path.replace("{", "{{").replace("}", "}}") for path in (given, str(target)))
     options = {"progress_bar": False, "kernel_name": "python3", "language": "python"}
     try:
         return papermill.execute_notebook(*paths, dict(parameters), km=kernel, **options)
     finally:
-        del _texts[given]
+        del _running[given]
 
 
 _IN_MEMORY = "memory:"
-_texts: dict[str, str] = {}
+_running: dict[str, str] = {}
 """The notebooks that run, as they were hashed: a file could be changed meanwhile."""
 
 
@@ -191,6 +194,60 @@ def _papermill() -> Any:
     from papermill.iorw import NoIOHandler, papermill_io
 
     handler = NoIOHandler()
-    handler.read = _texts.__getitem__
+    handler.read = _running.__getitem__
     papermill_io.register(_IN_MEMORY, handler)
     return papermill
+
+
+def own_players(plan: SweepPlan, folder: Path) -> dict[str, CodeReference]:
+    """Load the players `file.py:Class` that a plan's parameters name.
+
+    Args:
+        plan: The plan.
+        folder: The folder that paths refer to: that of the plan's file.
+
+    Returns:
+        The references with absolute paths, by the text in the plan.
+
+    Raises:
+        ValueError: There is no such file or player, or its import failed.
+    """
+    found = {text: reference for text in _plan_texts(plan) if (reference := parse_reference(text))}
+    references = {text: reference.beside(folder) for text, reference in found.items() if reference.is_file}
+    for reference in references.values():
+        find_player(reference, load=True)
+    return references
+
+
+def player_facts(players: Mapping[str, CodeReference]) -> dict[str, dict[str, Any]]:
+    """Return the facts about the code of loaded players, by their text in the plan."""
+    return {text: code_facts(find_player(reference, load=False)) for text, reference in players.items()}
+
+
+def own_scenarios(plan: SweepPlan, folder: Path) -> dict[str, Path]:
+    """Return the scenario files beside a plan that its parameters name, by the text in the plan."""
+    named = {text for text in _plan_texts(plan) if text.endswith(SUFFIX)}
+    return {text: file for text in sorted(named) if (file := (folder / text).resolve()).is_file()}
+
+
+def scenario_facts(scenarios: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
+    """Return the name, hash and path of scenario files, by their text in the plan."""
+    return {
+        text: {"source": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "path": str(file)}
+        for text, file in scenarios.items()
+    }
+
+
+def _plan_texts(plan: SweepPlan) -> Iterator[str]:
+    """Yield the texts in the parameters of a plan."""
+    for point in (plan.fixed, plan.tiny, *chain.from_iterable(plan.axes())):
+        yield from _texts(point)
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Yield the texts in a parameter's value."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for inner in value.values() if isinstance(value, dict) else value:
+            yield from _texts(inner)
