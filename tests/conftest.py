@@ -43,7 +43,11 @@ EXAMPLES = 100 if SLOW else 25
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Restore Ctrl-C; set which examples hypothesis draws: always the same in short, fresh ones under `-m long`."""
+    """Restore Ctrl-C, and bytecode; set which examples hypothesis draws: always the same in short, fresh ones under
+    `-m long`."""
+    # Where none is written, each of some hundred processes that tests start compiles the package anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    sys.dont_write_bytecode = False
     # A shell that starts the tests in the background ignores SIGINT, and so do the programs that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     fresh = is_long_run(config)
