@@ -1,4 +1,4 @@
-"""What a seat may do now: the fields of each move. From it follow the JSON that a model fills in with its instruction,
+"""The moves of a seat: the fields of each move. From it follow the JSON that a model fills in with its instruction,
 the inputs of a plain table, and some fields of the other tables.
 
 A game says it in `Game.moves`; without that it follows from its options (`negolab.derived_moves`). Schemas keep to the

@@ -32,7 +32,7 @@ _Found = TypeVar("_Found")
 
 
 class ModelNote(TypedDict, total=False):
-    """How the model of a seat was set, as `LLM.notes` writes it."""
+    """Settings of the model of a seat, as `LLM.notes` writes it."""
 
     label: str
     persona: dict[str, str]

@@ -25,7 +25,7 @@ RESAMPLES = 1000
 MOST_PAIRED = 20
 """Coders up to which each pair is compared; there are 190 pairs of 20."""
 _MOST_CELLS = 10**8
-"""Numbers in the matrices of all matches, a byte eight times: beyond, they are added up at once."""
+"""Most numbers, of eight bytes each, in the matrices of all matches: beyond, the matches are one matrix."""
 ALL_ALIKE = "all values are the same: no variation to agree on"
 
 

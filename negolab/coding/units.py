@@ -33,7 +33,7 @@ _TOGETHER = 20
 _MAX_ROWS, _MAX_COLUMNS, _CELL_BYTES = 1 << 20, 1000, 8
 """Rows and columns of a workbook that are read; Excel has no more rows."""
 MOST_CODERS, MOST_CODES = 100, 1000
-"""What a file of readings may name, codes by codebook: each is compared with the others."""
+"""Most coders, and most codes of all codebooks, in a file of readings: each is compared with the others."""
 
 
 class Place(NamedTuple):
@@ -301,10 +301,12 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     kinds = (BadZipFile, LookupError, ValueError, TypeError, SyntaxError)
     with located(f"{path}: cannot be read as a workbook", kinds):
         with ZipFile(path) as packed:
-            sizes = {part.filename: part.file_size for part in packed.infolist()}
-            if sum(part.file_size for part in packed.infolist()) > MAX_BYTES:
+            parts = packed.infolist()
+            if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
-            if sizes.get("xl/styles.xml", 0) > 1 << 20:  # each style takes a hundred times its length
+            if any(
+                part.filename == "xl/styles.xml" and part.file_size > 1 << 20 for part in parts
+            ):  # each style takes a hundred times its length
                 raise ValueError("it has more than 1 MiB of styles: copy its cells to a new workbook")
         sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}

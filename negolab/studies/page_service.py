@@ -1,4 +1,4 @@
-"""What the services behind all pages have in common: the version that a page shows, if it is open, and long polls."""
+"""Base of the services behind all pages: the version that a page shows, if it is open, and long polls."""
 
 from __future__ import annotations
 

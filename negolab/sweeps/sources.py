@@ -1,4 +1,4 @@
-"""What the cells of a sweep run: its notebook, the modules beside it, and players and scenarios of the user's own."""
+"""The sources of a sweep's cells: its notebook, the modules beside it, and players and scenarios of the user's own."""
 
 from __future__ import annotations
 

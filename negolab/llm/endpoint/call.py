@@ -118,7 +118,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> Ending:
-        """What its reason to stop means."""
+        """Meaning of its reason to stop."""
         return ending_of(self.finish)
 
 

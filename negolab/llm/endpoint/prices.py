@@ -100,7 +100,7 @@ def call_cost(price: Price | None, usage: Usage, *, is_answer: bool = False) -> 
 
 
 class Bill:
-    """What the attempts at one call take. Only a sweep's broker knows what an answer has cost, and who has paid it."""
+    """Bill of the attempts at one call. Only a sweep's broker knows what an answer has cost, and who has paid it."""
 
     def __init__(self, price: Price | None, *, via_broker: bool) -> None:
         self._price, self._via_broker = price, via_broker
