@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from pathlib import Path
 from typing import Any
 
@@ -46,7 +45,6 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
     assert screen.locator(".nl-coder-text").inner_text() == first[0].text
     assert not re.search("anna-bot|llm:secret|seller|4000|m0", screen.inner_text()), "a coder is blind"
     screen.get_by_role("button", name="Keep and continue").focus()
-    begun = time.monotonic()
     for number in range(20):
         page.keyboard.press("1")
         page.keyboard.press("e")  # the thirteenth code, a scale: one, then two
@@ -54,7 +52,6 @@ def test_twenty_utterances_are_coded_by_keyboard_with_undo_and_later_went_on_wit
         assert screen.locator(".nl-marked").count() == 2
         page.keyboard.press("Enter")
         screen.get_by_text(f"{number + 2} of 21").wait_for()
-    assert time.monotonic() - begun < 60
     page.keyboard.press("Backspace")
     screen.get_by_text("20 of 21").wait_for()
     assert screen.locator(".nl-coder-text").inner_text() == first[19].text

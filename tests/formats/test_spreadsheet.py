@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import csv
-import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
 from tests.conftest import ROOT
 from tests.support.command import negolab, succeeding
+from tests.support.timing import grows_linearly
 
 SHEETS = ROOT / "tests" / "fixtures" / "spreadsheets"
 FILES = {"price_log.csv": "bargaining", "divisions.csv": "agenda", "camping_log.tsv": "agenda"}
@@ -245,18 +247,14 @@ def test_rows_are_read_in_time_linear_in_their_number(tmp_path: Path, has_rounds
     (tmp_path / "map.toml").write_text(plan)
     importer = Importer(read_map(tmp_path / "map.toml"), "agenda")
 
-    def cpu_seconds(count: int) -> float:
-        """The least of three readings of one match, in which nobody offers anything before the end."""
+    def reading(count: int) -> Callable[[], object]:
+        """Of one match, in which nobody offers anything before the end."""
         empty = {"": "", "action": "", "price": ""}
         rows = {
             n: {"party": ("seller", "buyer")[n % 2], "round": str(n), "words": str(n), **empty} for n in range(count)
         }
         rows[count] = {**empty, "party": "buyer", "round": str(count), "words": "", "action": "walk away"}
-        took = []
-        for _ in range(3):
-            began = time.process_time()
-            assert importer.log("1", rows) is not None
-            took.append(time.process_time() - began)
-        return min(took)
+        assert importer.log("1", rows) is not None
+        return partial(importer.log, "1", rows)
 
-    assert cpu_seconds(16_000) < 16 * cpu_seconds(2_000)  # 8 if linear, 64 if quadratic
+    assert grows_linearly(reading, 2_000)

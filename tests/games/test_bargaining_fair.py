@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 import unicodedata
+from functools import partial
 from typing import Any
 
 import pytest
@@ -14,6 +14,7 @@ from negolab import catalog
 from negolab.game import Invalid, observe
 from negolab.games.bargaining import PRESETS, Accept, Action, Bargaining, Offer, Reject
 from tests.games.test_bargaining import after, answer, bargaining
+from tests.support.timing import grows_linearly
 
 FAIR = bargaining(reading="fair")
 STANDING = after(FAIR, 6000)
@@ -272,18 +273,8 @@ def test_games_of_before_are_read_by_the_letter() -> None:
     ],
 )
 def test_reading_takes_time_linear_in_the_text(piece: str) -> None:
-    def cpu_seconds(length: int) -> float:
-        """The least of three readings, which a busy machine lengthens least."""
-        text, took = piece * (length // len(piece)), []
-        for _ in range(3):
-            began = time.process_time()
-            read(text)
-            took.append(time.process_time() - began)
-        return min(took)
-
-    assert cpu_seconds(1_900) < 0.1
-    assert cpu_seconds(19_900) < 0.5
-    assert cpu_seconds(800_000) < 16 * max(cpu_seconds(100_000), 0.001)  # 8 if linear, 64 if quadratic
+    for length in 2_400, 100_000:
+        assert grows_linearly(lambda n: partial(read, piece * (n // len(piece))), length)
 
 
 def test_long_texts_of_any_kind_are_refused_without_an_exception() -> None:

