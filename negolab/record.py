@@ -6,7 +6,8 @@ import json
 import re
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cached_property, lru_cache, wraps
 from typing import Annotated, Any, TypeVar
 
@@ -18,6 +19,7 @@ from negolab._internal.validation import located
 from negolab.catalog import AnyGame
 from negolab.events import Dealt, Ended, Event, Forfeited, Rejected, Replied, Stepped, is_finite
 from negolab.game import SEATS, End, Invalid, Observation, Outcome, Reply, Seat, State, observe
+from negolab.user_code import describe_failure
 
 SCHEMA = 1
 DETERMINISTIC = "deterministic"
@@ -113,7 +115,8 @@ class Record(msgspec.Struct, frozen=True):
         last = self.events[-1]
         if not isinstance(last, Ended):
             return None
-        return Outcome(last.end, last.payoffs, self.game.details(final_state(self)))
+        with reading(self):
+            return Outcome(last.end, last.payoffs, self.game.details(final_state(self)))
 
     def seen_by(self, seat: Seat) -> SeatRecord:
         """Return what one seat saw, said and was told, and nothing else.
@@ -151,13 +154,24 @@ def kept_for_last(function: Callable[[_Of], _Found]) -> Callable[[_Of], _Found]:
     return found
 
 
+@contextmanager
+def reading(record: Record) -> Iterator[None]:
+    """Name the record in any error of what is read from it: a damaged one can break any rule."""
+    try:
+        yield
+    except Exception as error:
+        why = str(error) if isinstance(error, ValueError) else describe_failure(error)
+        if isinstance(error, ValueError) and record.id in why:
+            raise
+        raise ValueError(f"record {record.id}: {why}") from error
+
+
 @kept_for_last
 def _game(record: Record) -> AnyGame:
-    return _stored_game(record.header.game, record.header.preset, record.header.params)
-
-
-def _stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> AnyGame:
-    return _built_game(catalog.imported_class(game), game, preset, _as_text(params))
+    head = record.header
+    cls = catalog.imported_class(head.game)
+    with reading(record):
+        return _built_game(cls, head.game, head.preset, _as_text(head.params))
 
 
 _as_text = kept_for_last(json.dumps)
@@ -304,10 +318,10 @@ def start_state(record: Record) -> State[Any, Any]:
     """Return the initial state."""
     dealt = record.events[0]
     assert isinstance(dealt, Dealt)
-    state = dealt.state
-    return (
-        state if isinstance(state, State) else decoding.decode_state(catalog.imported_class(record.header.game), state)
-    )
+    if isinstance(dealt.state, State):
+        return dealt.state
+    with reading(record):
+        return decoding.decode_state(catalog.imported_class(record.header.game), dealt.state)
 
 
 class Said:

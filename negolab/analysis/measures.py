@@ -22,7 +22,7 @@ from negolab.catalog import AnyGame
 from negolab.events import Stepped
 from negolab.formatting import docstring_entry
 from negolab.game import SEATS, InvalidKind, Seat, State, other
-from negolab.record import Record, final_state, start_state
+from negolab.record import Record, final_state, reading, start_state
 from negolab.theory.solutions import Pair, ideal_gains, kalai_smorodinsky_point, nash_point
 from negolab.user_code import describe_failure
 
@@ -97,8 +97,9 @@ def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any
     Raises:
         ValueError: The record cannot be replayed.
     """
-    general = _tried("the general measures", GENERAL, lambda: general_measures(record), failed)
-    return {**general, **_game_measures(record, failed)}
+    with reading(record):
+        general = _tried("the general measures", GENERAL, lambda: general_measures(record), failed)
+        return {**general, **_game_measures(record, failed)}
 
 
 def _tried(

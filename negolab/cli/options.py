@@ -12,11 +12,11 @@ from typer.core import TyperCommand, TyperGroup
 from typing_extensions import override
 
 from negolab import catalog, user_code
-from negolab._internal.validation import located, parse_value
+from negolab._internal.validation import parse_value
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat
 from negolab.players.code import check_offers
-from negolab.record import Record
+from negolab.record import Record, reading
 from negolab.user_code import CodeSource
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -128,7 +128,7 @@ def parse_seats(text: str | None, records: Sequence[Record]) -> list[Seat]:
     """
     found = []
     for record in records if text is not None else ():
-        with located(record.id):
+        with reading(record):
             found.append(parse_seat(str(text), record.game))
     return found
 

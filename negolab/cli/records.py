@@ -22,7 +22,7 @@ from negolab.cli.play import RUNS, escape_line, print_some
 from negolab.events import Forfeited, Rejected, Replied
 from negolab.formatting import counted, format_end
 from negolab.game import SEATS, Observation, Seat
-from negolab.record import Record, SeatOutcome
+from negolab.record import Record, SeatOutcome, reading
 from negolab.sweeps import status
 from negolab.verification import Difference, find_differences
 
@@ -113,9 +113,14 @@ def replay(
         _list(records)
         return
     (record,) = records
-    if views:
-        print(play.escape_control(_seat_view(record, views[0])))
-        return
+    with reading(record):
+        if views:
+            print(play.escape_control(_seat_view(record, views[0])))
+        else:
+            _print_match(record)
+
+
+def _print_match(record: Record) -> None:
     header = record.header
     players = ", ".join(f"{s} = {name}" for s, name in header.players.items())
     preset = "" if header.preset is None else f", preset {header.preset}"
@@ -321,7 +326,8 @@ def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]
             number += 1
             name = f"{stem}-{number}"
         paths.append(folder / f"{name}.{to}")
-        text = transcript.export(record.seen_by(seat) if seat else record, _STYLES[to])
+        with reading(record):
+            text = transcript.export(record.seen_by(seat) if seat else record, _STYLES[to])
         begin = text.partition("\n- ")[0][:_SAME]
         if paths[-1].is_file() and not paths[-1].read_text("utf-8", "replace").startswith(begin):
             raise ValueError(f"{paths[-1]}: already exists and is not a transcript: choose another folder with --out")

@@ -317,3 +317,23 @@ def test_an_import_names_what_stands_in_its_way(results: Path, tmp_path: Path) -
         with pytest.raises(ValueError, match=said):
             corpora.clembench(folders, out)
     assert not (tmp_path / "run").exists()
+
+
+DAMAGES: dict[str, Callable[[dict[str, Any]], object]] = {
+    "a parameter": lambda record: record["header"]["params"].update(limit_ratio=[]),
+    "the start": lambda record: record["events"][0].update(state=1),
+    "a key of a start": lambda record: record["events"][0]["state"]["private"]["A"]["importance"].popitem(),
+    "a payoff": lambda record: record["events"][-1]["payoffs"].update(B=10**40),
+}
+READERS = (["replay"], ["replay", "--html", "r.html"], ["replay", "--seat", "A"], ["export", "--to", "md"], ["report"])
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_record_from_which_nothing_can_be_drawn_is_named(damage: str, tmp_path: Path) -> None:
+    succeeding("watch", "balloon", "--out", str(tmp_path / "run"))
+    record = json.loads((tmp_path / "run/records.jsonl").read_text())
+    DAMAGES[damage](record)
+    (tmp_path / "run/records.jsonl").write_text(json.dumps(record) + "\n")
+    for command in READERS:
+        ran = negolab(*command, "run", cwd=tmp_path)
+        assert ran.returncode == 0 or ran.stderr.startswith(f"negolab: record {record['header']['id']}"), command

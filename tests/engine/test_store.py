@@ -94,7 +94,7 @@ def test_a_start_with_a_number_that_nothing_can_work_with_is_named(tmp_path: Pat
 def test_a_start_with_more_rounds_than_a_game_may_have_is_refused() -> None:
     record = json.loads(laws.playout(load("bargaining"), 1).record().to_line())
     record["events"][0]["state"]["public"]["terms"]["rounds"] = 10**18
-    with pytest.raises(ValueError, match=r"the start does not fit Bargaining: Expected `int` <= 100000"):
+    with pytest.raises(ValueError, match=r"record .*: the start does not fit Bargaining: Expected `int` <= 100000"):
         start_state(parse_record(json.dumps(record)))
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from negolab.catalog import AnyGame
 from negolab.formatting import format_end
 from negolab.game import SEATS, Seat
-from negolab.record import Record
+from negolab.record import Record, reading
 from negolab_widgets.html import element, theme
 from negolab_widgets.replay.cards import render_step
 from negolab_widgets.replay.cockpit import draw_cockpit
@@ -42,7 +42,10 @@ def replay_page(records: Sequence[Record], seats: Sequence[Seat] = ()) -> str:
     """
     parts: dict[str, int] = {}
     views = enumerate(zip_longest(records, seats), 1)
-    matches = [_draw_match(f"{number} of {len(records)}", record, seat, parts) for number, (record, seat) in views]
+    matches = []
+    for number, (record, seat) in views:
+        with reading(record):
+            matches.append(_draw_match(f"{number} of {len(records)}", record, seat, parts))
     drawn = json.dumps({"matches": matches, "parts": list(parts)}, separators=(",", ":")).encode()
     packed = base64.b64encode(gzip.compress(drawn, mtime=0)).decode()
     script = _FOLDER.joinpath("cockpit.js").read_text("utf-8").replace("export default", "const cockpit =")
