@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
+from negolab_widgets.server.config import LAB
 from typing_extensions import override
 from xdist.scheduler import LoadFileScheduling
 
@@ -254,7 +255,7 @@ def lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         "LabApp.user_settings_dir": folder / ".settings",
         "LabApp.workspaces_dir": folder / ".workspaces",
     }
-    command = [sys.executable, "-m", "jupyterlab", *(f"--{name}={value}" for name, value in options.items())]
+    command = [*LAB, *(f"--{name}={value}" for name, value in options.items())]
     # The notebooks record to temporary folders.
     env = {**os.environ, "NEGOLAB_OUT": str(out), "TMPDIR": str(out), "PYTHONPATH": str(ROOT)}
     # On SIGINT it would ask for confirmation.

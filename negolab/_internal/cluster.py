@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import uuid4
 
 from negolab._internal.files import atomic_write
+from negolab._internal.lean import skip_iri_parser
 from negolab._internal.workers import Load, ProcessWorker, Slice, StartWorker, WorkerDied, WorkersFailed
 
 if TYPE_CHECKING:
@@ -108,7 +109,8 @@ def _read_mark(mark: str) -> str:
 
 
 def dask_setup(worker: Any) -> None:
-    """Ignore Ctrl-C in a worker; Dask calls this in its main thread."""
+    """Ignore Ctrl-C in a worker, and start it lean; Dask calls this in its main thread."""
+    skip_iri_parser()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 

@@ -15,6 +15,7 @@ import typer
 from typer.exceptions import TyperException
 
 from negolab._internal.files import error_sentence
+from negolab._internal.lean import skip_iri_parser
 from negolab._internal.validation import suggest
 from negolab._internal.version import __version__
 from negolab.catalog import list_games
@@ -84,6 +85,7 @@ def main() -> None:
     warnings.showwarning = lambda message, *_, **__: print(play.escape_line(f"negolab: {message}"), file=sys.stderr)
     if hasattr(signal, "SIGPIPE"):
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    skip_iri_parser()
     try:
         code = app(standalone_mode=False)
     except TyperException as error:

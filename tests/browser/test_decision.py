@@ -29,7 +29,7 @@ from tests.support.gate_server import running_gate
 
 pytestmark = [pytest.mark.browser, pytest.mark.long]
 
-PHONE = {"width": 360, "height": 740}
+PHONE, SMALL, WIDE = ({"width": 360, "height": 740}, {"width": 1024, "height": 768}, {"width": 1280, "height": 800})
 MOST_KEYS = 6
 """Keys from one's turn to an offer that is accepted."""
 ACCEPTING = sorted({*game_names()} - {"split"})
@@ -129,22 +129,22 @@ def check_window(hand: Mouse, table: Any) -> None:
 
 
 WORDS = ".nl-composer textarea:visible"
-SIZES = {"1280": {"width": 1280, "height": 800}, "1024": {"width": 1024, "height": 768}, "360": PHONE}
 
 
-@pytest.mark.parametrize("width", SIZES)
 @pytest.mark.parametrize("game", game_names())
-def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, width: str, visit: Any, served: Served) -> None:
-    page = visit(served.url, SIZES[width])
+def test_what_a_move_needs_is_in_the_window_and_uncovered(game: str, visit: Any, served: Served) -> None:
+    page = visit(served.url)
     hand = Mouse(page)
     table = start_match(hand, game)
     for _ in range(3):
         if not until_turn(page, table):
             break
         assert "It is your turn." in table.locator(".nl-case").inner_text()
-        check_window(hand, table)
-        if width != "360" and table.locator(WORDS).count():
-            come_to_rest_in_window(table, WORDS)
+        for size in PHONE, SMALL, WIDE:
+            page.set_viewport_size(size)
+            check_window(hand, table)
+            if size != PHONE and table.locator(WORDS).count():
+                come_to_rest_in_window(table, WORDS)
         assert accessibility_violations(page, ".nl-page") == []
         before = table.inner_text()
         MOVES[game](hand, table)
@@ -179,7 +179,7 @@ def test_what_a_move_needs_is_in_the_window_however_much_there_is(
 ) -> None:
     page = try_table(visit, entries[0], kind)
     table = page.locator(".nl-page .nl-page")
-    for size in SIZES.values():
+    for size in WIDE, SMALL, PHONE:
         page.set_viewport_size(size)
         check_window(Mouse(page), table)
         if "items" in kind and size != PHONE:

@@ -2,3 +2,7 @@
 
 Start with `launcher.py`; `gate.py` checks visitors, `guard.py` filters messages to kernels.
 """
+
+from negolab._internal.lean import skip_iri_parser
+
+skip_iri_parser()

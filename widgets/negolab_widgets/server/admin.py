@@ -27,12 +27,6 @@ from negolab_widgets.server.kernels import WarmKernel, render_page
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.server import DashboardServer
 
-TOKEN = "NEGOLAB_ADMIN_TOKEN"
-"""The environment variable that brings the token."""
-
-PAGE_TITLES = {"play": "Play", "replay": "Replay", "monitor": "Monitor"}
-"""The pages, as they are linked at the top of each; those whose notebooks are there are served."""
-
 
 class AdminPage(CheckedHandler):
     """A page by name; the first time with the token in the address, which then becomes a cookie."""
@@ -89,15 +83,13 @@ class AdminServer(DashboardServer):
 
     @override
     def initialize(self, argv: list[str] | None = None) -> None:
-        self.secret = os.environ.pop(TOKEN, "")
+        self.secret = os.environ.pop(config.ADMIN_TOKEN, "")
         self.host = HostClient(os.environ[ADMIN]) if os.environ.get(ADMIN) else None
         super().initialize(argv)
         folder, self.first = Path(self.notebook_path).parent, Path(self.notebook_path).stem
         self.available = [name for name in self.names.split() if (folder / f"{name}.ipynb").is_file()]
-        links = (
-            [{"name": PAGE_TITLES[name], "path": name} for name in self.available] if len(self.available) > 1 else []
-        )
-        self.set_resources(nl_pages=links)
+        shown = self.available if len(self.available) > 1 else []
+        self.set_resources(nl_pages=[{"name": config.PAGE_TITLES[name], "path": name} for name in shown])
         self._opened: dict[str, float] = {}
 
     @override

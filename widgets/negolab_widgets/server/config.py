@@ -15,6 +15,13 @@ from negolab._internal import environment
 from negolab._internal.files import notebooks
 from negolab_widgets.page import SERVED
 
+ADMIN_TOKEN = "NEGOLAB_ADMIN_TOKEN"
+"""The environment variable that brings the researcher's server its token."""
+PAGE_TITLES = {"play": "Play", "replay": "Replay", "monitor": "Monitor"}
+"""The researcher's pages, as they are linked at the top of each; those whose notebooks are there are served."""
+LAB = (sys.executable, "-P", "-c", "import negolab_widgets.server; from jupyterlab.labapp import main; main()")
+"""Starts JupyterLab as lean as our own servers."""
+
 # `unsafe-eval` is what Voila's module loader needs. 'self' is the websocket too. Nothing comes from anywhere else.
 PAGE_POLICY = "; ".join(
     [

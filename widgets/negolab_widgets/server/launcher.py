@@ -33,7 +33,7 @@ from negolab.studies.links import LOCAL_URL
 from negolab.studies.study_file import read_study
 from negolab.studies.texts import gate_texts
 from negolab_widgets.page import ADMIN, MODULES, OUT, SCENARIOS, SOURCE, SWEEP
-from negolab_widgets.server import addresses, admin, config
+from negolab_widgets.server import addresses, config
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.logs import print_line
 from negolab_widgets.server.supervisor import (
@@ -138,7 +138,7 @@ def run_serve(options: LaunchOptions) -> None:
                 SCENARIOS: os.pathsep.join(str(path.resolve()) for path in options.scenarios or []),
             },
         )
-        pages = [name for name in admin.PAGE_TITLES if name != "monitor" or options.study is not None]
+        pages = [name for name in config.PAGE_TITLES if name != "monitor" or options.study is not None]
         children.append(_admin_child(pages, admin_port, token, env, folder))
         if options.study is not None:
             children.append(_gate_child(options, address, sockets, user))
@@ -298,7 +298,7 @@ def _read_until_end(stdout: IO[bytes], listens: queue.Queue[bool]) -> None:
 
 def _admin_child(pages: Sequence[str], port: int, token: str, env: dict[str, str], folder: Path) -> Child:
     command = _voila_command(
-        admin.__name__,
+        "negolab_widgets.server.admin",
         "AdminServer",
         config.dashboard(pages[0]),
         port=port,
@@ -307,7 +307,7 @@ def _admin_child(pages: Sequence[str], port: int, token: str, env: dict[str, str
         connection_dir_root=folder,
         folder=folder,
     )
-    return Child("the researcher's server", command, {**env, admin.TOKEN: token})
+    return Child("the researcher's server", command, {**env, config.ADMIN_TOKEN: token})
 
 
 def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user: config.KernelUser | None) -> Child:
@@ -394,7 +394,7 @@ def run_lab(options: LabOptions) -> int:
         "Application.log_level": "ERROR",
         "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # others on this machine cannot listen
     }
-    command = [sys.executable, "-P", "-m", "jupyterlab", *(f"--{name}={value}" for name, value in settings.items())]
+    command = [*config.LAB, *(f"--{name}={value}" for name, value in settings.items())]
     # Its settings turn off the question about news, show Markdown rendered, and turn off Voila, which runs a notebook
     # when its address is fetched, as an image in a stranger's text may do.
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
