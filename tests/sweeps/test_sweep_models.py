@@ -135,6 +135,7 @@ def test_a_budget_holds_for_all_cells_together_and_can_be_raised(server: Server,
 
 
 @pytest.mark.long
+@pytest.mark.alone
 def test_a_declared_rate_holds_for_all_cells_together(server: Server, tmp_path: Path) -> None:
     """Two minutes of 300 a minute under NEGOLAB_SLOW=1."""
     a_minute, games = (300, 60) if os.environ.get("NEGOLAB_SLOW") else (1200, 12)
