@@ -11,7 +11,7 @@ from negolab.game import Invalid
 from negolab.games.trading import state
 from negolab.games.trading.offers import canonical_text
 from negolab.games.trading.parameters import Parameters
-from negolab.games.trading.state import GOODS, Goods, Seen, covers, exchange, to_goods
+from negolab.games.trading.state import GOODS, Goods, Seen, can_accept, holdings_after, incoming_offer, to_goods
 from negolab.games.trading.words import WORDS
 from negolab.moves import Amounts, Choice, Either, Field, Group, Move, Moves, Nothing, Words, such_as
 
@@ -36,16 +36,15 @@ def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
 
 def possible_replies(seen: Seen) -> tuple[str, ...]:
     """Return the replies to the waiting offer that are legal now."""
-    waiting = seen.public.waiting
-    if waiting is None or waiting.by == seen.seat:
+    if incoming_offer(seen) is None:
         return ("none",)
-    return ("accept", "deny") if covers(seen.private.holdings, waiting.want) else ("deny",)
+    return ("accept", "deny") if can_accept(seen) else ("deny",)
 
 
 def _move(told: Parameters, seen: Seen, reply: str) -> Move:
     example = _EXAMPLES[told.reading]
     offer: Field = Nothing(example=example)
-    if seen.public.turn < (told.max_turns if told.lenient else told.max_turns - 1):
+    if not told.is_last(seen.public):
         mine, theirs = (_some(most) for most in _most(told, seen, reply))
         if mine and theirs:
             amounts = Group({"give": Amounts(mine), "want": Amounts(theirs)}, label=WORDS.MAKE)
@@ -57,11 +56,8 @@ def _move(told: Parameters, seen: Seen, reply: str) -> Move:
 def _most(told: Parameters, seen: Seen, reply: str) -> tuple[Goods, Goods]:
     """Return what the seat holds after its reply, and the most that the other can hold: the most it can have had at the
     start plus what the seat has given away since."""
-    own, waiting = seen.private, seen.public.waiting
-    mine = own.holdings
-    if reply == "accept" and waiting is not None:
-        mine = exchange(mine, waiting.want, waiting.give)
-    a, b, c, d, e = (told.holdings_range[1] + was - now for was, now in zip(own.start, mine, strict=True))
+    mine = holdings_after(seen, accepted=reply == "accept")
+    a, b, c, d, e = (told.holdings_range[1] + was - now for was, now in zip(seen.private.start, mine, strict=True))
     return mine, (a, b, c, d, e)
 
 

@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from negolab.games.trading.parameters import Parameters
-from negolab.games.trading.state import Deal, Goods, Seen, covers, exchange, format_goods, single_good
+from negolab.games.trading.state import (
+    Deal,
+    Goods,
+    Seen,
+    can_accept,
+    format_goods,
+    holdings_after,
+    incoming_offer,
+    single_good,
+)
 
 Parts = tuple[str, bool, bool, Deal | None]
 """The first fields of a `Move`: text, accept, deny, offer."""
@@ -22,21 +31,18 @@ def canonical_text(reply: str, deal: Deal | None) -> str:
 
 def message_options(game: Parameters, seen: Seen) -> Iterator[Parts]:
     """Yield the canonical messages of the seat on turn: replies first, then each reply with each offer."""
-    own, waiting = seen.private, seen.public.waiting
-    replies = [("", own.holdings)]
-    if waiting is not None and waiting.by != seen.seat:
-        replies = [("[Deny]", own.holdings)]
-        if covers(own.holdings, waiting.want):
-            replies.append(("[Accept]", exchange(own.holdings, waiting.want, waiting.give)))
-    last = seen.public.turn >= (game.max_turns if game.lenient else game.max_turns - 1)
-    for reply, _ in replies:
+    incoming = incoming_offer(seen)
+    replies = ["" if incoming is None else "[Deny]", *(["[Accept]"] if can_accept(seen) else [])]
+    for reply in replies:
         yield _parts(reply, None)
-    if not last:
-        for reply, holdings in replies:
+    if not game.is_last(seen.public):
+        for reply in replies:
+            accepts = reply == "[Accept]"
             # Read as it was meant, the waiting offer beside its acceptance is quoted, not made.
-            quotes = reply == "[Accept]" and waiting is not None and game.reading == "fair"
-            repeated = (waiting.give, waiting.want) if quotes and waiting else None
-            for deal in single_good_offers(holdings, own.values, game.base_values):
+            quotes = accepts and game.reading == "fair"
+            repeated = (incoming.give, incoming.want) if quotes and incoming else None
+            held = holdings_after(seen, accepted=accepts)
+            for deal in single_good_offers(held, seen.private.values, game.base_values):
                 if deal != repeated:
                     yield _parts(reply, deal)
 

@@ -49,6 +49,14 @@ class Parameters(Game[Public, Private, Move], frozen=True, kw_only=True):
         """True if TextArena's own grammar and turn rules apply."""
         return self.rules == "textarena-0.7.4"
 
+    def total_turns(self) -> int:
+        """Return how many turns are played: TextArena's rules play one more than they say."""
+        return self.max_turns + self.lenient
+
+    def is_last(self, public: Public) -> bool:
+        """Return True in the last turn, after which nothing can be answered."""
+        return public.to_move is not None and public.turn >= self.total_turns() - 1
+
     def value_ranges(self) -> tuple[tuple[int, int], ...]:
         """Return the lowest and highest value of each good."""
         return _value_ranges(self.base_values, self.spread_percent, self.value_clamp)

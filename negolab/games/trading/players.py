@@ -19,8 +19,9 @@ from negolab.games.trading.state import (
     Offer,
     Seen,
     add,
-    covers,
+    can_accept,
     exchange,
+    incoming_offer,
     is_trade,
     single_good,
     subtract,
@@ -36,17 +37,6 @@ def responder_gain(deal: Offer, values: Sequence[Value]) -> Value:
     return sum(value * n for value, n in zip(values, subtract(deal.give, deal.want), strict=True))
 
 
-def incoming_offer(seen: Seen) -> Offer | None:
-    """Return the waiting offer of the other seat, if any."""
-    waiting = seen.public.waiting
-    return waiting if waiting is not None and waiting.by != seen.seat else None
-
-
-def is_last_turn(game: Trading, seen: Seen) -> bool:
-    """Return True if an offer made now could not be answered."""
-    return seen.public.turn >= (game.max_turns if game.lenient else game.max_turns - 1)
-
-
 class _Trader(Scripted):
     """Base class: replies to the waiting offer, then may make one."""
 
@@ -55,8 +45,8 @@ class _Trader(Scripted):
     @override
     def act(self, game: Trading, seen: Seen) -> Move:
         offer = incoming_offer(seen)
-        accept = offer is not None and covers(seen.private.holdings, offer.want) and self.accepts(game, seen, offer)
-        deal = None if is_last_turn(game, seen) else self.offers(game, seen, offer if accept else None)
+        accept = offer is not None and can_accept(seen) and self.accepts(game, seen, offer)
+        deal = None if game.is_last(seen.public) else self.offers(game, seen, offer if accept else None)
         reply = "" if offer is None else "[Accept]" if accept else "[Deny]"
         return Move(canonical_text(reply, deal), accept, offer is not None and not accept, deal)
 

@@ -128,6 +128,24 @@ def gain(own: Private) -> int:
     return worth(subtract(own.holdings, own.start), own.values)
 
 
+def incoming_offer(seen: Seen) -> Offer | None:
+    """Return the waiting offer of the other seat, if any."""
+    waiting = seen.public.waiting
+    return waiting if waiting is not None and waiting.by != seen.seat else None
+
+
+def can_accept(seen: Seen) -> bool:
+    """Return True if the other's offer waits and the seat holds what it wants."""
+    incoming = incoming_offer(seen)
+    return incoming is not None and covers(seen.private.holdings, incoming.want)
+
+
+def holdings_after(seen: Seen, *, accepted: bool) -> Goods:
+    """Return what the seat holds once it has answered the other's offer, if one waits."""
+    incoming, held = incoming_offer(seen), seen.private.holdings
+    return exchange(held, incoming.want, incoming.give) if accepted and incoming is not None else held
+
+
 def execute_trade(private: Mapping[Seat, Private], deal: Offer, seat: Seat) -> dict[Seat, Private]:
     """Return both private states after `seat` accepted `deal`; accepting one's own offer changes nothing."""
     if deal.by == seat:

@@ -10,7 +10,19 @@ from typing_extensions import override
 from negolab.game import Invalid
 from negolab.games.trading import GOODS, Goods, Offer, Trading
 from negolab.games.trading.offers import canonical_text
-from negolab.games.trading.state import NOTHING, Deal, Move, Private, Seen, covers, exchange, subtract, to_goods
+from negolab.games.trading.state import (
+    NOTHING,
+    Deal,
+    Move,
+    Private,
+    Seen,
+    can_accept,
+    covers,
+    holdings_after,
+    incoming_offer,
+    subtract,
+    to_goods,
+)
 from negolab.games.trading.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import MAX_NUMBER, Stepper
@@ -121,8 +133,8 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
     if move.accept and waiting is not None:
         if not covers(held, waiting.want):
             found.append(WORDS["faults"]["asked"])
-        elif waiting.by != seen.seat:
-            held = exchange(held, waiting.want, waiting.give)
+        else:
+            held = holdings_after(seen, accepted=True)
     if move.malformed:
         found.append(WORDS["faults"]["unreadable"])
     elif move.offer is not None and not covers(held, move.offer[0]):
@@ -179,7 +191,7 @@ class TradingTable(Table, view=view):
     @override
     def draw(self) -> None:
         over, own = self.seen.public.end is not None, self.seen.private
-        incoming, last = self._incoming(), view.is_last(self.game, self.seen)
+        incoming, last = incoming_offer(self.seen), self.game.is_last(self.seen.public)
         lost = self.render_lost(self.seen.public.loser)
         after = (view.ending(self.game, self.seen), lost, view.render_goods(own), view.render_trades(self.seen))
         self._after.value = element("div", *after, cls="nl-stack") if over else ""
@@ -187,7 +199,7 @@ class TradingTable(Table, view=view):
         for part in (self._offering, self._typing):
             set_visible(part, not over)
         self._draw_answer(incoming, last=last)
-        self.editor.draw(own, self._most(own, incoming), asked=self.asked)
+        self.editor.draw(own, self._most(), asked=self.asked)
         self._typed.draw(asked=self.asked)
         for button, fits in (
             (self.offer, incoming is None and not last),
@@ -197,28 +209,28 @@ class TradingTable(Table, view=view):
         ):
             button.disabled = not self.asked
             set_visible(button, fits)
-        self._draw_answering_offers(incoming)
+        self._draw_answering_offers()
         self.words.disabled = not self.asked
         self.speak.description = WORDS.SPEAK_LAST if last else WORDS.SPEAK
         for part in self._composing:
             set_visible(part, not last)
         set_visible(self._last, last)
 
-    def _draw_answering_offers(self, incoming: Offer | None) -> None:
+    def _draw_answering_offers(self) -> None:
         """Allow to answer with an own offer once something of it is chosen."""
         ready = self.asked and not self.editor.is_empty
         for button in (self.offer, self.counter):
             set_class(button, UNSET, self.editor.is_empty)
         self.counter.disabled = not ready
-        self.extend.disabled = not (ready and self._can_accept(incoming))
+        self.extend.disabled = not (ready and can_accept(self.seen))
 
     def _composed(self) -> None:
         self.editor.draw_sum(self.seen.private)
-        self._draw_answering_offers(self._incoming())
+        self._draw_answering_offers()
 
     def _draw_answer(self, incoming: Offer | None, *, last: bool) -> None:
         due = self.asked and incoming is not None
-        can = due and self._can_accept(incoming)
+        can = due and can_accept(self.seen)
         ends = self.asked and last and incoming is None
         for button, visible in ((self.accept, can), (self.deny, due), (self.finish, ends)):
             button.disabled = not visible
@@ -230,11 +242,8 @@ class TradingTable(Table, view=view):
 
     def _finish(self) -> None:
         # A page can press it at any time; sent early it would be a pass that nobody chose.
-        if view.is_last(self.game, self.seen) and self._incoming() is None:
+        if self.game.is_last(self.seen.public) and incoming_offer(self.seen) is None:
             self._answer("")
-
-    def _can_accept(self, incoming: Offer | None) -> bool:
-        return incoming is not None and covers(self.seen.private.holdings, incoming.want)
 
     @override
     def clear_input(self) -> None:
@@ -244,16 +253,9 @@ class TradingTable(Table, view=view):
 
     # What is sent.
 
-    def _incoming(self) -> Offer | None:
-        waiting = self.seen.public.waiting
-        return waiting if waiting is not None and waiting.by != self.seat else None
-
-    def _most(self, own: Private, incoming: Offer | None) -> Goods:
+    def _most(self) -> Goods:
         """Return the most that may be given of each good, with the waiting offer accepted or not."""
-        if incoming is None:
-            return own.holdings
-        a, b, c, d, e = map(max, own.holdings, exchange(own.holdings, incoming.want, incoming.give))
-        return a, b, c, d, e
+        return to_goods(map(max, *(holdings_after(self.seen, accepted=accepted) for accepted in (False, True))))
 
     def _answer(self, reply: str) -> None:
         self._send(reply, None, self.answer_notice)
@@ -278,15 +280,13 @@ class TradingTable(Table, view=view):
 
     def _fault(self, reply: str, deal: Deal | None, text: str) -> str:
         """Return why the game would not take this as it is meant, "" if it would."""
-        incoming, holdings = self._incoming(), self.seen.private.holdings
-        if reply and incoming is None:
+        accepts = reply == "[Accept]"
+        if reply and incoming_offer(self.seen) is None:
             return WORDS.NOTHING_WAITS
-        if reply == "[Accept]" and incoming is not None:
-            if not covers(holdings, incoming.want):
-                return WORDS.NOT_HELD
-            holdings = exchange(holdings, incoming.want, incoming.give)
-        if deal is not None and not covers(holdings, deal[0]):
-            return WORDS.NOT_HELD_AFTER if reply == "[Accept]" else WORDS.NOT_HELD_TO_GIVE
+        if accepts and not can_accept(self.seen):
+            return WORDS.NOT_HELD
+        if deal is not None and not covers(holdings_after(self.seen, accepted=accepts), deal[0]):
+            return WORDS.NOT_HELD_AFTER if accepts else WORDS.NOT_HELD_TO_GIVE
         read = self.game.parse(text, self.seen)
         if isinstance(read, Invalid):
             return refusal_text(self.game, read)

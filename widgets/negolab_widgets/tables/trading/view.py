@@ -23,23 +23,13 @@ def role(game: Trading, seat: Seat) -> str:
     return WORDS.ROLE.format(seat=seat)
 
 
-def total_turns(game: Trading) -> int:
-    """Return how many turns are played: TextArena's rules play one more than they say."""
-    return game.max_turns + game.lenient
-
-
 def clock(game: Trading, seen: Seen) -> str:
     public = seen.public
     if public.to_move is None:
         return WORDS.PLAYED_1 if public.turn == 1 else WORDS.PLAYED.format(count=public.turn)
-    left = total_turns(game) - public.turn
+    left = game.total_turns() - public.turn
     own = (left + 1) // 2 if public.to_move == seen.seat else left // 2
-    return WORDS.AT.format(turn=public.turn + 1, turns=total_turns(game), left=own)
-
-
-def is_last(game: Trading, seen: Seen) -> bool:
-    """Return True in the last turn, after which nothing can be answered."""
-    return seen.public.to_move is not None and seen.public.turn == total_turns(game) - 1
+    return WORDS.AT.format(turn=public.turn + 1, turns=game.total_turns(), left=own)
 
 
 def known(game: Trading, seen: Seen) -> list[object]:
@@ -127,7 +117,7 @@ def trade_sentence(own: Private, give: Goods, get: Goods) -> str:
 def rules(game: Trading, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, no trade, offers and answers, and what a mistake costs."""
     words = WORDS["rules"]
-    turns = words["turns"].format(turns=total_turns(game))
+    turns = words["turns"].format(turns=game.total_turns())
     return [words["goal"], words["draw"], turns, words[mistakes(game, seen.seat)]]
 
 
@@ -149,7 +139,7 @@ def decision(game: Trading, seen: Seen) -> Decision:
     what = "" if told is None else told.note or " ".join(told.text.split()) or table_texts.NO_WORDS
     last = WORDS.PLAYER.format(seat=theirs[-1].seat, what=what) if what else ""
     if offer is None:
-        return Decision(WORDS.NONE_WAITS_LAST if is_last(game, seen) else WORDS.NONE_WAITS, last=last)
+        return Decision(WORDS.NONE_WAITS_LAST if game.is_last(seen.public) else WORDS.NONE_WAITS, last=last)
     give, get = give_and_get(offer, seen.seat)
     words = WORDS.SWAP.format(get=list_goods(get), give=list_goods(give))
     pay = element("div", render_change(offer_value(seen, offer), WORDS.CHANGE), cls="nl-pays")
@@ -164,7 +154,7 @@ def decision(game: Trading, seen: Seen) -> Decision:
 def _caution(game: Trading, seen: Seen) -> str:
     """Say what no trade brings, and that accepting does not end the match."""
     no_trade = WORDS.DRAW if seen.private.holdings == seen.private.start else ""
-    return " ".join(filter(None, (no_trade, "" if is_last(game, seen) else WORDS.GOES_ON)))
+    return " ".join(filter(None, (no_trade, "" if game.is_last(seen.public) else WORDS.GOES_ON)))
 
 
 def _missing_goods(holdings: Goods, wanted: Goods) -> str:
