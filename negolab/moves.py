@@ -58,6 +58,8 @@ class Count(Field, frozen=True, gc=False):
 class Price(Count, frozen=True, gc=False):
     """A price from `least` to `most` in cents, which a form names in dollars."""
 
+    unit: str = "cents"
+
 
 class Words(Field, frozen=True, gc=False):
     """Free text of at most `most` characters."""

@@ -26,7 +26,7 @@ def offer_move(told: Parameters, seen: Seen, talk: int) -> Move:
     low, high = told.price_lo, told.price_hi
     made: Callable[..., Offer] = _make_offer
     if told.reading == "fair":
-        fields: dict[str, Field] = {"price": Price(low, high, "cents", label=WORDS.PRICE)}
+        fields: dict[str, Field] = {"price": Price(low, high, label=WORDS.PRICE)}
         means = (
             f"to offer a price, in dollars with two decimals, from {cents_to_dollars(low)} to {cents_to_dollars(high)}"
         )
