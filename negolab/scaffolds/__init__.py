@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 from negolab import catalog, user_code
 from negolab._internal.validation import check_name
-from negolab.formats.spreadsheet import read_number, read_sheet
 from negolab.game import SEATS, other
 from negolab.games.agenda.scenario import fold
 from negolab.players.lookup import compatible_players
@@ -165,6 +164,8 @@ buyer_values = [$value]""",
 
 def _import_map(name: str, folder: Path, game: str) -> Files:
     """Draft the map of a spreadsheet from its header and its parties."""
+    from negolab.formats.spreadsheet import read_sheet  # with numpy: no other command waits for it
+
     sheet, path = read_sheet(Path(name)), Path(name)
     header = [column for column in sheet.columns if column]
     plain = {column: re.sub(r"[\W_]+", "_", column.lower()).strip("_") for column in header}
@@ -204,6 +205,8 @@ def _import_map(name: str, folder: Path, game: str) -> Files:
 
 def _highest_cents(amounts: Iterable[str]) -> int:
     """Return the largest of the amounts that can be read, in cents."""
+    from negolab.formats.spreadsheet import read_number
+
     cents = [10000]
     for text in amounts:
         with suppress(ValueError):
