@@ -285,7 +285,7 @@ def inspect(
     import_modules(module)
     found = _read_logs(logs)
     if not found:
-        raise ValueError(f"no match in {list_some(logs)}: choose logs of negolab's tasks")
+        raise ValueError(f"no matches in {list_some(logs)}: choose logs of negolab's tasks")
     records, _ = import_records(found, out, "match")
     _print_ends(out, records)
 

@@ -30,7 +30,7 @@ def serve(
         Path | None, typer.Option(help="Weights to serve (default: $NEGOLAB_GGUF, or the fetched weights).")
     ] = None,
     port: Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")] = 8080,
-    slots: Annotated[int, advanced(min=1, max=64, help="Number of parallel answers.")] = 4,
+    slots: Annotated[int, advanced(min=1, max=64, help="Number of answers to generate in parallel.")] = 4,
     threads: Annotated[
         int | None, advanced(min=1, help="Number of threads (default: number of cores minus one).")
     ] = None,

@@ -79,7 +79,10 @@ DB = "NEGOLAB_DB"
 Db = Annotated[
     str | None,
     advanced(
-        "--db", envvar=DB, metavar="URL", help="Database: file or postgresql+psycopg://... (default: beside the study)."
+        "--db",
+        envvar=DB,
+        metavar="URL",
+        help="Database: file or postgresql+psycopg://... (default: next to the study file).",
     ),
 ]
 BaseUrls = Annotated[

@@ -126,7 +126,7 @@ _EVERY = 2.0
 
 @app.command()
 def texts(file: StudyFile) -> None:
-    """Print every text that participants see; you can change them under [texts] in the study file."""
+    """Print all texts that participants see; you can change them under [texts] in the study file."""
     study, unknown = read_texts(file)
     print(format_texts(needed_texts(study), study.texts))
     for fault in unknown:
@@ -301,7 +301,9 @@ def doctor(
 def export(
     file: StudyFile,
     db: Db = None,
-    out: Annotated[Path | None, typer.Option(help="Folder to write to (default: FILE-export beside the file).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder to write to (default: FILE-export next to the file).")
+    ] = None,
     to: Annotated[str, typer.Option(help="File format: csv, parquet or both.")] = "both",
     test: Annotated[bool, typer.Option("--test", help="Export only the data from test links.")] = False,
 ) -> None:

@@ -33,7 +33,8 @@ class _PlanFirst(TyperGroup):
 
 app = Group(
     "tournament",
-    "Pit many players against each other and rank them: negolab tournament PLAN. Its options: tournament run --help.",
+    "Pit many players against each other and rank them: negolab tournament PLAN. "
+    "For its options, see tournament run --help.",
     _PlanFirst,
 )
 

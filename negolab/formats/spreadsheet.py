@@ -139,7 +139,7 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     counts = [line.count(mark) + 1 for line in text.split("\n")]
     widest = max(counts)
     if not text.strip():
-        raise ValueError(f"{path}: has no rows")
+        raise ValueError(f"{path} has no rows")
     if widest > MAX_COLUMNS or widest * len(counts) > MAX_CELLS:
         raise ValueError(f"{path}: has {len(counts):,} rows, one of them of {widest:,} cells: too many")
     options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}

@@ -69,7 +69,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         last = self.last_exchanges
         _check("history", self.history, (self.history is None) == (last is None), "such as last:6")
         if last is not None and not self.chat:
-            raise ValueError("chat=false sends no earlier messages, history= chooses some of them: choose one of them")
+            raise ValueError("chat=false sends no earlier messages, but history= selects some: use one or the other")
         if reserved := [name for name in self.extra if name in RESERVED]:
             raise ValueError(f"extra.{reserved[0]} cannot be set: the call itself sets it")
         if self.base_url is not None:
@@ -78,7 +78,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
             # What was given may be the key itself, so it is not repeated.
             raise ValueError("key must be the NAME of an environment variable such as MY_API_KEY, not a key itself")
         if self.strategy is not None and self.form == "schema":
-            raise ValueError("form=schema lets the model decide, strategy= decides for it: choose one of them")
+            raise ValueError("form=schema lets the model decide, but strategy= decides for it: use one or the other")
 
     @property
     def last_exchanges(self) -> int | None:

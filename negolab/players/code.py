@@ -94,8 +94,8 @@ def find_player(reference: CodeReference, *, load: bool) -> PlayerClass:
         if (offered := _offered_by_loaded(reference)) is not None:
             return offered
         raise ValueError(
-            f"the player {reference.shown!r} has its own code, which reading a record never runs: give the "
-            "player yourself where a player is chosen"
+            f"the player {reference.shown!r} has its own code, which never runs when a record is read: specify the "
+            "player yourself wherever you choose one"
         )
     return _found[reference.shown]
 

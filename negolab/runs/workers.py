@@ -117,7 +117,9 @@ def load_games(setups: Sequence[Setup]) -> Callable[[PlacedGame], Played]:
 def _load(setup: Setup) -> ScriptedGames:
     """Load the game and its players; ValueError if their files or negolab are not those of the run."""
     if setup.negolab != __version__:
-        raise ValueError(f"it has negolab {__version__}, and this machine {setup.negolab}: install the same version")
+        raise ValueError(
+            f"the worker has negolab {__version__}, but this machine has {setup.negolab}: install the same version"
+        )
     if (source := setup.source) is not None:
         user_code.load(source.pinned)
     for module in setup.modules:

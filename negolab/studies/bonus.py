@@ -270,7 +270,7 @@ def write_again(
         files = [file for file in database.bonus_files(study.name) if file.sha256.startswith(sha256)]
         if len(files) != 1:
             raise ValueError(
-                f"--again {sha256}: {len(files)} files have a hash that begins this way: --status lists them"
+                f"--again {sha256}: {len(files)} files have a hash that starts with this: --status lists all files"
             )
         known, path = _known(database, study, entries), out or _place(files[0], beside, None)
         return _write(database, study, files[0], known, panel, path, beside, again=out is None)

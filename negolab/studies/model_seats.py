@@ -128,7 +128,7 @@ class ModelBudget:
         """Raise `BudgetReached` if a limit is reached for the study, or for one of the participants."""
         reason = self._options.budget.reason(self._all)
         if reason:
-            raise BudgetReached(f"the study's budget is reached: {reason}")
+            raise BudgetReached(f"the study's budget is used up: {reason}")
         for id in people:
             if reason := self._options.budget_each.reason(self._each[id]):
-                raise BudgetReached(f"the participant's budget is reached: {reason}")
+                raise BudgetReached(f"the participant's budget is used up: {reason}")

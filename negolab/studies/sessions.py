@@ -160,7 +160,7 @@ class SessionManager:
         for name in filter(_is_outside, names):
             if not (is_trusted(_choice(header, stored.people)) if study is None else name in study.players()):
                 why = "was chosen on another machine" if study is None else "this study file does not name"
-                raise ValueError(f"match {stored.id} is against {name:.80}, which {why}, so it does not go on")
+                raise ValueError(f"match {stored.id} is against {name:.80}, which {why}, so it cannot continue")
 
     def _player(self, record: Record, seat: Seat, name: str) -> Player:
         header, seed = record.header, record.header.seed or 0

@@ -100,7 +100,7 @@ KEYS = "sk-proj-abc123 hf_AbCdEf AKIAIOSFODNN7EXAMPLE1 gsk_0123456789abcdef MY_K
         ("llm:x,strategy=tiem", "unknown player 'tiem' .*did you mean time"),
         ("llm:x,strategy=time:bta=1", "no parameter 'bta'"),
         ("llm:x,strategy=llm:y", "scripted player"),
-        ("llm:x,strategy=time,form=schema", "choose one"),
+        ("llm:x,strategy=time,form=schema", "use one or the other"),
         ("llm:x,model=y", "model is given twice"),
         ("llm:x,seed=1,top_p=1, seed=2", "seed is given twice: give it once"),
         ("llm:x,strategy=time:beta=1;beta=2", "beta is given twice"),

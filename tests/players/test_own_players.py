@@ -145,13 +145,13 @@ def test_two_different_players_of_one_name_are_refused(mine: Path) -> None:
 
 def test_a_record_imports_nothing_and_may_name_only_what_a_loaded_module_offers(mine: Path) -> None:
     for spec in ("mine.py:Haggler", "subprocess:getoutput,cmd=ls"):
-        with pytest.raises(ValueError, match="its own code, which reading a record never runs"):
+        with pytest.raises(ValueError, match="its own code, which never runs when a record is read"):
             resolve(spec, GAME, load=False)
     assert "mine" not in sys.modules
     user_code.load(str(mine))
     assert resolve("mine.py:Haggler,share=0.1", GAME, load=False).name == "mine.py:Haggler,share=0.1"
     for other in ("mine.py:Patient", "elsewhere/../yours.py:Haggler", "random.py:Random"):
-        with pytest.raises(ValueError, match="which reading a record never runs"):
+        with pytest.raises(ValueError, match="which never runs when a record is read"):
             resolve(other, GAME, load=False)
 
 

@@ -146,7 +146,7 @@ def test_a_page_names_no_code_that_the_host_was_not_given(mine: Path, tmp_path: 
     database = Database(tmp_path / "people.db")
     admin = AdminService(database)
     wanted = {"game": "bargaining", "preset": None, "seat": "B", "opponent": f"{mine}:Haggler", "seed": 7}
-    with pytest.raises(AccessDenied, match="its own code, which reading a record never runs"):
+    with pytest.raises(AccessDenied, match="its own code, which never runs when a record is read"):
         admin.play(wanted)
     resolve(f"{mine}:Haggler", nl.load("bargaining"))
     admin.play(wanted)

@@ -138,5 +138,5 @@ def test_a_worker_with_another_negolab_is_refused(tmp_path: Path) -> None:
     (matchup,) = run.matchups
     setup = make_setup(matchup.game, matchup.plan, matchup.players, tmp_path, None)
     setup.negolab = "0.0.1"
-    with pytest.raises(ValueError, match=r"this machine 0\.0\.1: install the same version"):
+    with pytest.raises(ValueError, match=r"this machine has 0\.0\.1: install the same version"):
         load_games([setup])

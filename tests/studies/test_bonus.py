@@ -429,7 +429,7 @@ ONE = HEAD + "s,one,APPROVED,1\n"
             "--paid-status: no line of panel.csv has the status 'APROVED': choose from APPROVED",
         ),
         (ONE, ("--out", "haggling.toml"), "already exists"),
-        (ONE, ("--again", "abc"), "--again abc: 0 files have a hash that begins this way: --status lists them"),
+        (ONE, ("--again", "abc"), "--again abc: 0 files have a hash that starts with this: --status lists all files"),
         (ONE, ("--out", "no/b.csv"), "there is no folder no"),
         *(
             (f"{ONE}s,{start}1+1,APPROVED,1\n", (), f"panel.csv: line 3: '{start}1+1' looks like a formula")

@@ -261,8 +261,8 @@ async def test_why_a_model_failed_is_kept_with_the_end_of_its_match_or_not_at_al
 @pytest.mark.parametrize(
     ("cap", "says"),
     [
-        ("budget = { usd = 0.05 }", "the study's budget is reached: $0.06 of $0.05"),
-        ("budget_each = { tokens = 100 }", "the participant's budget is reached: 110 of 100 tokens"),
+        ("budget = { usd = 0.05 }", "the study's budget is used up: $0.06 of $0.05"),
+        ("budget_each = { tokens = 100 }", "the participant's budget is used up: 110 of 100 tokens"),
     ],
 )
 @pytest.mark.parametrize("restarted", [False, True])
@@ -425,7 +425,7 @@ async def test_what_a_model_costs_counts_by_the_price_that_is_given(tmp_path: Pa
             site.say(id, words)
             await settle(site, id)
         (fallback,) = fallbacks(site).values()
-        assert "the study's budget is reached" in fallback.reason and server.counts()["requests"] == 1
+        assert "the study's budget is used up" in fallback.reason and server.counts()["requests"] == 1
 
 
 def test_making_links_says_that_an_endpoint_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

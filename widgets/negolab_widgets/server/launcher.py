@@ -282,7 +282,7 @@ def _wait_until_ready(child: Child) -> None:
     try:
         if not listens.get(timeout=READY_WITHIN):
             code = process.wait()
-            sys.exit(2 if code == 2 else f"negolab: {child.name} ended with code {code} before it was ready")
+            sys.exit(2 if code == 2 else f"negolab: {child.name} exited with code {code} before it was ready")
     except queue.Empty:
         raise RuntimeError(f"{child.name} did not answer within {READY_WITHIN:g} s") from None
 

@@ -144,7 +144,7 @@ SMALL_PAGE_POLICY = "; ".join(
 
 ADMIN_TEXTS = {
     **dict.fromkeys(("400", "403", "404", "405"), "Please open the address that negolab printed when it was started."),
-    "503": "negolab cannot be reached at the moment. This page tries again by itself.",
+    "503": "negolab cannot be reached at the moment. This page will try again automatically.",
 }
 """Texts for the researcher in place of those for participants, by status."""
 

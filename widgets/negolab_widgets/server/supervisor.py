@@ -213,7 +213,7 @@ def wait_for_answer(question: Callable[[], tuple[int, str] | None], child: Child
         if (answer := question()) is not None:
             return answer
         if child.process is not None and child.process.poll() is not None:
-            raise RuntimeError(f"{child.name} ended with code {child.process.returncode} before it was ready")
+            raise RuntimeError(f"{child.name} exited with code {child.process.returncode} before it was ready")
         time.sleep(0.1)
     raise RuntimeError(f"{child.name} did not answer within {READY_WITHIN:g} s")
 
