@@ -268,25 +268,25 @@ def read(field: Field, value: Any) -> Any:
             for option in options:
                 if type(option) is type(value) and _fold(option) == _fold(value):
                     return option
-            raise _misfit(value, f"not one of {', '.join(map(as_json, options[:20]))}")
+            raise _misfit(value, f"none of {', '.join(map(as_json, options[:20]))}")
         case Price(least=least, most=most):
             cents = round(100 * value) if type(value) in (int, float) and abs(value) <= most else None
             if cents is not None and least <= cents <= most and abs(100 * value - cents) < 1e-6:
                 return cents
-            raise _misfit(value, f"not a price in dollars from {cents_to_dollars(least)} to {cents_to_dollars(most)}")
+            raise _misfit(value, f"no price in dollars from {cents_to_dollars(least)} to {cents_to_dollars(most)}")
         case Count(least=least, most=most):
             whole = int(value) if isinstance(value, float) and value.is_integer() else value
             if type(whole) is int and least <= whole <= most:
                 return whole
-            raise _misfit(value, f"not a whole number from {least} to {most}")
+            raise _misfit(value, f"no whole number from {least} to {most}")
         case Words():
             if isinstance(value, str) and not any(0xD800 <= ord(char) < 0xE000 for char in value):
                 return value
-            raise _misfit(value, "not text, or contains half a character")
+            raise _misfit(value, "no text, or holds half a character")
         case Several(of=of, least=least, most=most):
             if isinstance(value, list) and least <= len(value) <= most:
                 return [read(of, each) for each in value]
-            raise _misfit(value, f"not a list of {least} to {most} entries")
+            raise _misfit(value, f"no list of {least} to {most} entries")
         case Amounts(most=goods):
             # What is more than there is, the rules refuse in their own words.
             lot = Group({"good": Choice(tuple(goods)), "amount": Count(1, 10**6)})
@@ -311,7 +311,7 @@ def read(field: Field, value: Any) -> Any:
 def read_group(group: Group, value: Any) -> dict[str, Any]:
     """Return the filled fields of a group by name; raises `Misfit`."""
     if not isinstance(value, dict):
-        raise _misfit(value, "not an object")
+        raise _misfit(value, "no object")
     known = {_fold(name): name for name in group.fields}
     found = {str(known.get(_fold(name), name)): filled for name, filled in value.items()}
     if strange := [name for name in found if name not in group.fields]:
