@@ -18,6 +18,7 @@ from negolab.sweeps.status import CellStatus, write_status
 from negolab.user_code import TRUSTED
 from tests.analysis.test_export import kept
 from tests.conftest import ROOT
+from tests.support import in_process
 from tests.support.clembench_folder import row_of, write
 from tests.support.command import negolab, refusal, succeeding
 from tests.support.sweeps import write_plan
@@ -330,10 +331,11 @@ READERS = (["replay"], ["replay", "--html", "r.html"], ["replay", "--seat", "A"]
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_record_from_which_nothing_can_be_drawn_is_named(damage: str, tmp_path: Path) -> None:
-    succeeding("watch", "balloon", "--out", str(tmp_path / "run"))
-    record = json.loads((tmp_path / "run/records.jsonl").read_text())
+    (played,) = nl.batch("balloon", "linear", "linear", n=1)
+    record = json.loads(played.to_line())
     DAMAGES[damage](record)
+    (tmp_path / "run").mkdir()
     (tmp_path / "run/records.jsonl").write_text(json.dumps(record) + "\n")
     for command in READERS:
-        ran = negolab(*command, "run", cwd=tmp_path)
+        ran = in_process.negolab(*command, "run", cwd=tmp_path)
         assert ran.returncode == 0 or ran.stderr.startswith(f"negolab: record {record['header']['id']}"), command
