@@ -216,7 +216,7 @@ def test_refused_calls_wait_and_are_answered(server: Server) -> None:
 def test_all_faults_together_lose_no_call_and_answer_none_twice(server: Server) -> None:
     kinds = [*PASSING, "html", "429", "hang", "trickle"]
     server.set(faults=dict.fromkeys(kinds, 0.2 / len(kinds)))
-    answers = many(server, 300, limits=Limits(call_seconds=3))
+    answers = many(server, 300, limits=Limits(call_seconds=5))
     assert all(isinstance(answer, Answer) for answer in answers)
     counts = server.counts()
     assert counts["answered"] == counts["distinct"] == 300
