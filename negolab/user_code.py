@@ -31,6 +31,7 @@ import msgspec
 import platformdirs
 from typing_extensions import override
 
+from negolab._internal import workers
 from negolab._internal.files import read_bytes, write_json
 from negolab._internal.manifest import changed_files
 from negolab._internal.validation import located
@@ -150,33 +151,57 @@ class _Finder(MetaPathFinder):
 sys.meta_path.insert(0, _Finder())
 
 
+_ELSEWHERE = {*sys.stdlib_module_names, "java", "org"}
+"""Modules of Python itself, also on other machines and on the Java platform, which the standard library tries."""
+
+
 class _Optional(MetaPathFinder):
     """Hide the modules beside a notebook from installed packages, which try to import many that need not be there."""
 
     @override
-    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> None:
-        file = getattr(sys.modules.get(name := _importer()), "__file__", None) or ""
-        # IPython imports what a cell names, as %load_ext does.
-        if path is not None or name == "IPython" or not (name in OURS or file.startswith(_INSTALLED)):
-            return
-        if PathFinder.find_spec(fullname, list(filter(None, sys.path))) is None and PathFinder.find_spec(
-            fullname, [""]
-        ):
+    def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
+        if path is not None:
+            return None
+        if installed := PathFinder.find_spec(fullname, list(filter(None, sys.path))):
+            if installed.loader is None:  # a namespace, which a package in the folder would take the place of
+                installed.submodule_search_locations = list(installed.submodule_search_locations or ())
+                return installed
+            return None
+        if (fullname in _ELSEWHERE or self._is_installed(_importing())) and PathFinder.find_spec(fullname, [""]):
             raise ModuleNotFoundError(f"No module named {fullname!r}", name=fullname)
+        return None
+
+    def _is_installed(self, importer: Mapping[str, Any]) -> bool:
+        name, file = str(importer.get("__name__")), str(importer.get("__file__"))
+        # IPython imports what a cell names, as %load_ext does, but also what is completed before it is run.
+        if name.startswith("IPython."):
+            return name.startswith("IPython.core.completer")
+        if name == workers.__name__:  # what it was sent names modules that the sender has loaded
+            return False
+        return name.partition(".")[0] in OURS or file.startswith(_INSTALLED)
 
 
 def open_folder() -> None:
-    """Let the cells of a notebook import modules beside it, after all that is installed."""
+    """Let the cells of a notebook import modules beside it, after all that is installed; in our workers, too."""
     sys.path.append("")
     sys.meta_path.insert(1, _Optional())
+    workers.prelude = "from negolab import user_code; user_code.open_folder(); "
 
 
 def _importer() -> str:
     """Return the name, at the top, of the module that is importing now."""
-    frame: Any = sys._getframe(2)
-    while (name := str(frame.f_globals.get("__name__")).partition(".")[0]) in _IMPORTING and frame.f_back:
+    return str(_importing().get("__name__")).partition(".")[0]
+
+
+def _importing() -> Mapping[str, Any]:
+    """Return the globals of the module that is importing now."""
+    frame: Any = sys._getframe(1)
+    while frame.f_globals is globals():  # the finder that asks
         frame = frame.f_back
-    return name
+    while str(frame.f_globals.get("__name__")).partition(".")[0] in _IMPORTING and frame.f_back:
+        frame = frame.f_back
+    found: Mapping[str, Any] = frame.f_globals
+    return found
 
 
 def describe_failure(error: BaseException) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import CancelledError
@@ -18,7 +19,7 @@ from uuid import uuid4
 
 from negolab._internal.files import atomic_write
 from negolab._internal.lean import skip_iri_parser
-from negolab._internal.workers import Load, ProcessWorker, Slice, StartWorker, WorkerDied, WorkersFailed
+from negolab._internal.workers import Load, ProcessWorker, Slice, StartWorker, WorkerDied, WorkersFailed, searched
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -53,18 +54,23 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
 def _local_cluster(workers: int) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
-    cluster = LocalCluster(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        host="127.0.0.1",
-        dashboard_address="127.0.0.1:0",
-        memory_limit=0,
-        silence_logs=50,
-        preload=["negolab._internal.cluster"],
-    )
-    with cluster, Client(cluster.scheduler_address, set_as_default=False) as client:
-        yield client
+    # Dask hands on where this process searches.
+    path, sys.path[:] = list(sys.path), searched()
+    try:
+        cluster = LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            memory_limit=0,
+            silence_logs=50,
+            preload=["negolab._internal.cluster"],
+        )
+        with cluster, Client(cluster.scheduler_address, set_as_default=False) as client:
+            yield client
+    finally:
+        sys.path[:] = path
 
 
 @contextmanager

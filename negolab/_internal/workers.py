@@ -227,11 +227,20 @@ class WorkerDied(Exception):
     """A worker ended by itself; the text says with which status or signal."""
 
 
+prelude = ""
+"""Code that a process runs first where a notebook's folder is open to cells, which it has to open as they have it."""
+
+
+def searched() -> list[str]:
+    """Return where a process that starts searches for modules: in a notebook's folder only once it is opened."""
+    return [entry for entry in sys.path if entry or not prelude]
+
+
 class ProcessWorker:
     """A `Worker` that is a process of this machine."""
 
     def __init__(self, load: Load) -> None:
-        code = f"import sys; sys.path[:] = {sys.path!r}; from negolab._internal.workers import serve; serve()"
+        code = f"import sys; sys.path[:] = {searched()!r}; {prelude}from {__name__} import serve; serve()"
         pipe = subprocess.PIPE
         # In a session of its own, so that Ctrl-C reaches the caller only.
         self._process = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, start_new_session=True)

@@ -29,6 +29,20 @@ def run_in_kernel(address: str, headers: dict[str, str], code: str) -> str:
                 return str(got["content"].get("text") or got["content"])
 
 
+CELL = """
+import own, traitlets, json, pandas, negolab_widgets, sphinxcontrib.jsmath, concurrent.futures.process, platform
+from functools import partial
+from negolab._internal.workers import ProcessWorker
+platform.java_ver()
+for name in "pandas", "own":
+    worker = ProcessWorker(partial(__import__, name))
+    worker.load()
+    worker.kill()
+print(own.VALUE, __import__("part").VALUE)
+"""
+"""Imports much that tries modules which need not be there, in the kernel and in processes of ours."""
+
+
 @pytest.mark.long
 def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path) -> None:
     """Modules that a kernel or JupyterLab looks for, compiled ones too, and a notebook whose page would run it."""
@@ -43,8 +57,10 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
     for folder in (got, got / "games"):
         (folder / "own.py").write_text("from part import VALUE")
         (folder / "part.py").write_text("VALUE = 7")
-        for name in ("brotli", "numexpr", "xarray"):  # which installed packages try to import
+        for name in ("brotli", "numexpr", "xarray", "_winapi", "java"):  # which installed packages and Python try
             (folder / f"{name}.py").write_text(leaves)
+        (folder / "sphinxcontrib").mkdir()
+        (folder / "sphinxcontrib/__init__.py").write_text(leaves)  # in place of an installed namespace
     cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
     # The page would restore this widget, whose module is JavaScript, when the notebook is opened.
     saved = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {"model_module": "anywidget"}}}}
@@ -64,8 +80,5 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
             session = {"name": path, "path": path, "type": "notebook", "kernel": {"name": "python3"}}
             made = client.post(f"{address}api/sessions", headers=headers, json=session).json()
             socket = f"{address}api/kernels/{made['kernel']['id']}/channels".replace("http", "ws")
-            assert (
-                run_in_kernel(socket, headers, "import own, traitlets, json, pandas, negolab_widgets; print(own.VALUE)")
-                == "7\n"
-            )
+            assert run_in_kernel(socket, headers, CELL) == "7 7\n"
     assert not (tmp_path / "ran").exists()
