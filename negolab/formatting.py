@@ -5,10 +5,14 @@ Prompts do not come through here: each game fixes its own. Rounding of money is 
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Mapping
 from math import isfinite
 from typing import Any
+from unicodedata import category
+
+from typing_extensions import override
 
 from negolab.money import round_half_up
 
@@ -22,6 +26,19 @@ END_WORDS: Mapping[str, str] = {
     "ABORTED": "stopped",
 }
 """Words for the ends of matches."""
+
+
+def escape_control(text: str) -> str:
+    """Escape control characters but line breaks, so that text of others cannot move the cursor or set a title."""
+    return "".join(c if c.isprintable() or c == "\n" or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
+
+
+class LogFormatter(logging.Formatter):
+    """Indent what follows the first line of an entry, so that a text in a traceback looks like no other entry."""
+
+    @override
+    def format(self, record: logging.LogRecord) -> str:
+        return escape_control(super().format(record)).replace("\n", "\n  ")
 
 
 def format_end(end: str | None) -> str:

@@ -161,7 +161,7 @@ def reading(record: Record) -> Iterator[None]:
         yield
     except Exception as error:
         why = str(error) if isinstance(error, ValueError) else describe_failure(error)
-        if isinstance(error, ValueError) and record.id in why:
+        if re.match(rf"(measure .* fails on )?record {re.escape(record.id)}\b", why):
             raise
         raise ValueError(f"record {record.id}: {why}") from error
 

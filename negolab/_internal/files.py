@@ -104,7 +104,14 @@ def append(path: Path, data: bytes) -> None:
     """Append to a file in one write, so that lines of several processes do not mix, and sync it; an error names it."""
     out = open_for_append(path)
     try:
-        os.write(out, data)
+        written = os.write(out, data)
+        try:
+            while written < len(data):  # as on a disk that is full after a part: the next write says so
+                written += os.write(out, data[written:])
+        except OSError:
+            if (end := os.lseek(out, 0, os.SEEK_CUR)) == os.fstat(out).st_size:  # nobody else wrote after it
+                os.ftruncate(out, end - written)
+            raise
         os.fsync(out)
     except OSError as error:
         raise OSError(error.errno, error.strerror, str(path)) from None

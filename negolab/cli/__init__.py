@@ -6,7 +6,6 @@ This module joins them and prints errors; start with `play.py`. `options.py` has
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import warnings
 from typing import Any
@@ -38,6 +37,7 @@ from negolab.cli import (
     trial,
 )
 from negolab.cli.options import Group
+from negolab.formatting import escape_control
 from negolab.user_code import describe_failure
 
 _PURPOSE = "Negotiation games between people, language models and scripted strategies."
@@ -83,11 +83,13 @@ def main() -> None:
     With NEGOLAB_DEBUG set, unexpected errors are raised with their traceback.
     """
     warnings.showwarning = lambda message, *_, **__: print(play.escape_line(f"negolab: {message}"), file=sys.stderr)
-    if hasattr(signal, "SIGPIPE"):
-        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     skip_iri_parser()
     try:
         code = app(standalone_mode=False)
+        sys.stdout.flush()
+    except BrokenPipeError:  # who read it has gone, as `head` does; nothing is left to be written at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
     except TyperException as error:
         _stop(_usage_message(error))
     except KeyboardInterrupt:
@@ -142,5 +144,5 @@ def _commands(error: TyperException) -> list[str]:
 
 
 def _stop(text: str, code: int = 2) -> None:
-    print("negolab:", play.escape_control(" ".join(text.split())), file=sys.stderr)
+    print("negolab:", escape_control(" ".join(text.split())), file=sys.stderr)
     sys.exit(code)

@@ -23,7 +23,8 @@ from negolab.analysis import summary
 from negolab.analysis.observations import draws_start
 from negolab.catalog import AnyGame, game_id
 from negolab.cli.options import PRICE_HELP, GameName, Group, Preset, Scheduler, Set, TrustChanges, advanced, load_game
-from negolab.cli.play import escape_control, escape_line
+from negolab.cli.play import escape_line
+from negolab.formatting import escape_control
 from negolab.llm.configuration import ModelConfiguration
 from negolab.llm.endpoint.errors import RunFailed, parse_duration
 from negolab.llm.endpoint.policy import Limits

@@ -13,8 +13,9 @@ import typer
 from negolab._internal.files import private_files
 from negolab.cli.batch import print_above_bar
 from negolab.cli.options import Modules, PriceOption, Trust, import_games
-from negolab.cli.play import escape_control, escape_line
+from negolab.cli.play import escape_line
 from negolab.coding.codebook import Codebook, read_codebook
+from negolab.formatting import escape_control
 from negolab.llm.configuration import ModelConfiguration, open_models
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.endpoint.policy import Limits

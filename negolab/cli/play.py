@@ -10,7 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from types import MappingProxyType
 from typing import Annotated, Any
-from unicodedata import category
 
 import typer
 
@@ -19,7 +18,7 @@ from negolab._internal.guide_pages import guide_pages, readings
 from negolab.catalog import AnyGame, text_front
 from negolab.cli.options import GameName, Group, Preset, Seed, Set, load_game, parse_seat
 from negolab.events import Ended, Event, Forfeited, Rejected, Replied
-from negolab.formatting import first_paragraph, format_end, format_number
+from negolab.formatting import escape_control, first_paragraph, format_end, format_number
 from negolab.game import SEATS, Ask, Invalid, Observation, Seat, other
 from negolab.match import Match
 from negolab.players import negmas as bridge
@@ -46,11 +45,6 @@ def format_event(event: Event, game: AnyGame) -> str | None:
             shares = ", ".join(f"{seat} {game.format_payoff(paid)}" for seat, paid in payoffs.items())
             return f"{format_end(end)}{why}: {shares}"
     return None
-
-
-def escape_control(text: str) -> str:
-    """Escape control characters but line breaks, so that text of others cannot move the cursor or set a title."""
-    return "".join(c if c.isprintable() or c == "\n" or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
 
 
 def escape_line(text: str) -> str:

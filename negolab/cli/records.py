@@ -20,7 +20,7 @@ from negolab.cli import play, serve, study
 from negolab.cli.options import BaseUrls, Db, Group, Modules, Trust, advanced, ask_to_trust, import_games, parse_seats
 from negolab.cli.play import RUNS, escape_line, print_some
 from negolab.events import Forfeited, Rejected, Replied
-from negolab.formatting import counted, format_end
+from negolab.formatting import counted, escape_control, format_end
 from negolab.game import SEATS, Observation, Seat
 from negolab.record import Record, SeatOutcome, reading
 from negolab.sweeps import status
@@ -115,7 +115,7 @@ def replay(
     (record,) = records
     with reading(record):
         if views:
-            print(play.escape_control(_seat_view(record, views[0])))
+            print(escape_control(_seat_view(record, views[0])))
         else:
             _print_match(record)
 

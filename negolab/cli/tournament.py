@@ -14,7 +14,8 @@ from typing_extensions import override
 from negolab.analysis.summary import taken_lines
 from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, with_flags
 from negolab.cli.options import Group, Preset, Set, parameter_changes
-from negolab.cli.play import RUNS, escape_control
+from negolab.cli.play import RUNS
+from negolab.formatting import escape_control
 from negolab.ledger import Cost
 from negolab.llm.models import Models
 from negolab.scenarios import SUFFIX

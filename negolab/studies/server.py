@@ -24,6 +24,7 @@ from tornado.netutil import bind_unix_socket
 from negolab import catalog
 from negolab._internal import clock
 from negolab.catalog import AnyGame
+from negolab.formatting import LogFormatter
 from negolab.game import Seat
 from negolab.ledger import FILE, Ledger
 from negolab.llm.endpoint.budget import Budget
@@ -370,7 +371,9 @@ def main() -> None:
     )
     parser.add_argument("--module", action="append", default=[], help="module with your own games or players")
     args = parser.parse_args()
-    logging.basicConfig(level=logging.WARNING, format="negolab host: %(message)s", stream=sys.stderr)
+    handler = logging.StreamHandler()
+    handler.setFormatter(LogFormatter("negolab host: %(message)s"))
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])
     try:
         asyncio.run(run(args))
     except (OSError, ValueError) as error:

@@ -407,3 +407,15 @@ def test_ten_kills_lose_no_game_and_repeat_none(tmp_path: Path) -> None:
     left, right = ({r.id: (r.events, r.header.players) for r in read(folder)} for folder in (killed, whole))
     assert len(left) == len(read(killed)) == n
     assert left == right, "the tables equal an undisturbed run's"
+
+
+def test_who_reads_no_more_is_told_nothing_and_a_child_that_ends_is_no_such_reader() -> None:
+    ran = subprocess.Popen([*NEGOLAB, "guide", "studies"], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert ran.stdout is not None and ran.stderr is not None
+    ran.stdout.close()
+    assert ran.stderr.read() == b"" and ran.wait() == 1
+    code = (
+        "import subprocess; from negolab import cli; cli.app = lambda **_: subprocess.Popen(['true'], stdin=-1)."
+        "communicate(b'x' * 10**6) and print('goes on'); cli.main()"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "goes on\n"

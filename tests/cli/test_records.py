@@ -334,8 +334,9 @@ def test_a_record_from_which_nothing_can_be_drawn_is_named(damage: str, tmp_path
     (played,) = nl.batch("balloon", "linear", "linear", n=1)
     record = json.loads(played.to_line())
     DAMAGES[damage](record)
+    record["header"]["id"] = "1"  # which an error may hold by chance
     (tmp_path / "run").mkdir()
     (tmp_path / "run/records.jsonl").write_text(json.dumps(record) + "\n")
     for command in READERS:
         ran = in_process.negolab(*command, "run", cwd=tmp_path)
-        assert ran.returncode == 0 or ran.stderr.startswith(f"negolab: record {record['header']['id']}"), command
+        assert ran.returncode == 0 or ran.stderr.startswith("negolab: record 1"), command

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -14,7 +15,7 @@ import pytest
 from negolab_widgets.report import read_run
 
 from negolab._internal import manifest
-from negolab._internal.files import atomic_write, read_text
+from negolab._internal.files import append, atomic_write, read_text
 from negolab.catalog import load
 from negolab.formats import casino, open_source
 from negolab.formats.clembench.episodes import read_json
@@ -201,3 +202,18 @@ def test_cells_of_another_sweep_are_not_read_through_a_link(tmp_path: Path, plac
     for look in (read_run, lambda path: list(open_source(path))):
         with pytest.raises(ValueError, match=f"{moved} is a link, and cells are kept in the folder itself"):
             look(theirs)
+
+
+def test_a_line_for_which_a_disk_has_no_room_is_not_half_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    append(tmp_path / "log", b"one\n")
+    wrote = os.write
+
+    def write(out: int, data: bytes) -> int:
+        if len(data) < 8:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return wrote(out, data[:6])
+
+    monkeypatch.setattr(os, "write", write)
+    with pytest.raises(OSError, match=f"No space left on device: '{tmp_path / 'log'}'"):
+        append(tmp_path / "log", b"another one\n")
+    assert (tmp_path / "log").read_bytes() == b"one\n"

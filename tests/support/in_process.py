@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import subprocess
 import sys
 import warnings
@@ -17,7 +16,6 @@ from negolab import cli
 def negolab(*args: str | Path, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
     """Run `negolab args` and return what it printed."""
     words, out, err, code = list(map(str, args)), StringIO(), StringIO(), 0
-    on_pipe = signal.getsignal(signal.SIGPIPE)
     with (
         chdir(cwd or Path.cwd()),
         redirect_stdout(out),
@@ -29,6 +27,4 @@ def negolab(*args: str | Path, cwd: Path | None = None) -> subprocess.CompletedP
             cli.main()
         except SystemExit as done:
             code = int(done.code or 0)
-        finally:
-            signal.signal(signal.SIGPIPE, on_pipe)
     return subprocess.CompletedProcess(words, code, out.getvalue(), err.getvalue())

@@ -21,7 +21,7 @@ from negolab_widgets.server.admission import CALLED, LATELY, AdmissionQueue
 from negolab_widgets.server.door import Connections
 from negolab_widgets.server.kernels import KernelPool, WarmKernel
 from negolab_widgets.server.limits import AddressQuota, TokenBuckets, Turns
-from negolab_widgets.server.logs import LimitedFilter, redact
+from negolab_widgets.server.logs import LimitedFilter, RedactingFormatter, redact
 from negolab_widgets.server.requests import RefusedRequest, RequestChecks
 from tornado.httpclient import HTTPClientError, HTTPRequest
 from tornado.iostream import IOStream
@@ -276,6 +276,16 @@ def test_a_page_loads_before_its_kernels_successor_starts_unless_somebody_comes(
         assert started == ["k0", "k1", "k2"]
 
     asyncio.run(run())
+
+
+def test_a_text_in_a_traceback_looks_like_no_other_entry_of_a_log() -> None:
+    try:
+        raise ValueError("cannot parse hello\nnegolab: the database is back\n\x1b[31;1m\x1b]0;owned\x07")
+    except ValueError:
+        entry = logging.LogRecord("a", logging.ERROR, "", 0, "a match failed", (), sys.exc_info())
+    first, *rest = RedactingFormatter("negolab: %(message)s").format(entry).splitlines()
+    assert first == "negolab: a match failed" and all(line.startswith("  ") for line in rest)
+    assert "  negolab: the database is back" in rest and "\x1b" not in "".join(rest)
 
 
 def test_logs_name_no_visitor() -> None:

@@ -9,6 +9,7 @@ import sys
 
 from typing_extensions import override
 
+from negolab.formatting import LogFormatter
 from negolab_widgets.server.limits import TokenBuckets
 
 _REDACTIONS = (
@@ -25,7 +26,7 @@ def redact(text: str) -> str:
     return text
 
 
-class RedactingFormatter(logging.Formatter):
+class RedactingFormatter(LogFormatter):
     """Format a message with its traceback, then redact all of it."""
 
     @override

@@ -18,6 +18,7 @@ from typing import Any
 
 import httpx2
 
+from negolab.formatting import escape_control
 from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.logs import print_warning, write_stderr
 
@@ -128,7 +129,7 @@ class Child:
                     continue
                 if len(self._lines) < MAX_LINES:
                     self._lines.add(line)
-                write_stderr(line.decode(errors="replace"))
+                write_stderr(escape_control(line.decode(errors="replace")))
 
     def terminate(self) -> None:
         """Ask it to end."""
