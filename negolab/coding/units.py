@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import re
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -299,8 +300,9 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     from openpyxl import load_workbook
 
     kinds = (BadZipFile, LookupError, ValueError, TypeError, SyntaxError)
+    data = io.BytesIO(read_bytes(path))
     with located(f"{path}: cannot be read as a workbook", kinds):
-        with ZipFile(path) as packed:
+        with ZipFile(data) as packed:
             parts = packed.infolist()
             if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
@@ -308,7 +310,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
                 part.filename == "xl/styles.xml" and part.file_size > 1 << 20 for part in parts
             ):  # each style takes a hundred times its length
                 raise ValueError("it has more than 1 MiB of styles: copy its cells to a new workbook")
-        sheet = load_workbook(path, read_only=True, data_only=True).worksheets[0]
+        sheet = load_workbook(data, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed
         for number, cells in enumerate(sheet.iter_rows(max_row=_MAX_ROWS, max_col=_width(sheet), values_only=True), 1):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -324,6 +325,14 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     sheet.write_bytes(b"no workbook")
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook"):
         exchange(run, "tone", book, "anna", sheet)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_pipe_in_place_of_a_workbook_is_not_waited_for(run: Path) -> None:
+    os.mkfifo(pipe := run.parent / "anna.xlsx")
+    words = ("code", str(run), "--book", str(run.parent / "tone.toml"), "--coder", "anna", "--sheet", str(pipe))
+    ran = negolab(*words, timeout=20)
+    assert ran.returncode == 2 and "anna.xlsx: cannot be read as a workbook" in ran.stderr
 
 
 def test_a_workbook_ends_at_the_last_row_that_a_program_can_make(run: Path, book: Codebook) -> None:
