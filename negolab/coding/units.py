@@ -24,7 +24,7 @@ from negolab.analysis.tables import records
 from negolab.coding.codebook import Codebook, UnitKind
 from negolab.formats import spreadsheet
 from negolab.formatting import counted
-from negolab.record import Record
+from negolab.record import Record, reading
 
 FOLDER, FILE = "codes", "readings.ndjson"
 _BEFORE = 50
@@ -74,7 +74,8 @@ def units(source: Path, kind: UnitKind) -> dict[Place, Unit]:
 
 
 def _units(record: Record, cell: str | None, kind: UnitKind) -> Iterator[tuple[Place, Unit]]:
-    said = [(row["turn"], row["seat"], row["text"]) for row in utterance_rows(record)]
+    with reading(record):
+        said = [(row["turn"], row["seat"], row["text"]) for row in utterance_rows(record)]
     if kind == "utterance":
         named = {seat: _lines(said, seat, "same") for seat in {seat for _, seat, _ in said}}
         for at, (turn, seat, text) in enumerate(said):

@@ -122,6 +122,14 @@ def test_an_utterance_comes_with_what_was_said_before_it_and_nothing_later(run: 
     assert given[2].before == ("same speaker: My cost is $40.", "other speaker: Too much for me.")
 
 
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    file = kept(tmp_path / "run", bargained(id="m7")) / "records.jsonl"
+    whole, damaged = '"private":{"A":{"cost":4000}', '"private":{"A":{}'
+    file.write_text(file.read_text().replace(whole, damaged))
+    with pytest.raises(ValueError, match="record m7: AssertionError"):
+        units(file, "seat")
+
+
 def test_a_long_match_comes_with_what_was_said_last(tmp_path: Path) -> None:
     match = Match(nl.load("bargaining", talk="both", rounds=100, walk_away=True), seed=1)
     for n in range(99):
