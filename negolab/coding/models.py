@@ -12,7 +12,7 @@ from pathlib import Path
 
 from negolab._internal.validation import check_name
 from negolab.coding.codebook import Codebook
-from negolab.coding.units import Reading, Unit, all_readings, check_kept, keep, latest, readings_file, units
+from negolab.coding.units import Reading, Unit, all_readings, check_kept, check_room, keep, latest, readings_file, units
 from negolab.llm.endpoint.call import Call, Message
 from negolab.llm.endpoint.errors import GameFailed, NoLegalMove
 from negolab.llm.models import Models
@@ -22,6 +22,8 @@ from negolab.llm.settings import Settings, read_persona
 
 ATTEMPTS = 3
 """Answers of a model that are read for one unit."""
+_ON_THE_WAY = 1 << 20
+"""Bytes that all answers on their way may add to the file of readings: no answer is paid for that cannot be kept."""
 _TASK = """\
 You code what people said in negotiations by a codebook.
 
@@ -88,11 +90,11 @@ async def code_units(
         A sentence for each unit that the model could not code.
 
     Raises:
-        ValueError: The file of readings was removed or replaced meanwhile.
+        ValueError: The file of readings has no room, or was removed or replaced meanwhile.
         RunFailed: No call can be made: the budget is used up, the key is wrong, or the service is away.
     """
     check_name(coder, "a coder's name")
-    kept, file = all_readings(source, coder), readings_file(source)
+    kept, file = all_readings(source, (coder, name, book)), readings_file(source)
     sizes = [file.stat().st_size if kept else 0]
     done = latest(source, name).get(coder, {})
     left = iter([each for each in units(source, book.unit).items() if each[0] not in done])
@@ -100,6 +102,7 @@ async def code_units(
 
     async def work() -> None:
         for place, unit in left:
+            check_room(source, _ON_THE_WAY)
             try:
                 codes, quotes = await _ask(name, coder, book, unit, settings, models)
             except GameFailed as error:

@@ -145,7 +145,18 @@ def keep(source: Path, given: Sequence[Reading]) -> None:
         file = readings_file(source)
         file.parent.mkdir(exist_ok=True)
         # A line that a kill has torn stays alone.
-        append(file, b"\n" + b"\n".join(map(msgspec.json.encode, given)) + b"\n")
+        data = b"\n" + b"\n".join(map(msgspec.json.encode, given)) + b"\n"
+        check_room(source, len(data))
+        append(file, data)
+
+
+def check_room(source: Path, more: int) -> None:
+    """Raise `ValueError` if the file of readings would be too long to be read again with `more` bytes."""
+    file = readings_file(source)
+    if file.is_file() and file.stat().st_size + more > MAX_BYTES:
+        raise ValueError(
+            f"{file}: has no room for more in {MAX_BYTES >> 20} MiB, the maximum: code a copy of the records"
+        )
 
 
 def check_kept(source: Path, kept: Iterable[Reading]) -> None:
@@ -158,21 +169,25 @@ def check_kept(source: Path, kept: Iterable[Reading]) -> None:
         )
 
 
-def all_readings(source: Path, coder: str | None = None) -> list[Reading]:
+def all_readings(source: Path, adding: tuple[str, str, Codebook] | None = None) -> list[Reading]:
     """Return every reading that was ever kept, in the order of keeping; lines that a kill has torn are left out.
 
     Args:
         source: Records, or the folder of a run or a sweep.
-        coder: Who is about to add readings.
+        adding: Who is about to add readings, and the name and the codebook that they code by.
 
     Raises:
-        ValueError: A line is no reading, the file is a link, or it names too many coders or codes.
+        ValueError: A line is no reading, the file is a link, or it names too many coders or codes, or would.
     """
     file = readings_file(source)
     lines = read_bytes(file).split(b"\n") if file.is_file() else ()
     found = [_reading(file, number, line) for number, line in enumerate(lines, 1) if is_json(line)]
-    coders = {reading.coder for reading in found} | ({coder} if coder else set())
-    codes = {(reading.book, name) for reading in found for name in reading.codes}
+    coders = {reading.coder for reading in found}
+    codes = {(reading.book, code) for reading in found for code in reading.codes}
+    if adding:
+        coder, name, book = adding
+        coders.add(coder)
+        codes.update((name, code) for code in book.codes)
     if len(coders) > MOST_CODERS or len(codes) > MOST_CODES:
         named = f"{len(coders):,} coders and {len(codes):,} codes"
         raise ValueError(f"{file}: with {named}, more than {MOST_CODERS} or {MOST_CODES:,}: code a copy of the records")
@@ -199,9 +214,9 @@ Readings = dict[str, dict[Place, Reading]]
 def latest(source: Path, book: str) -> Readings:
     """Return the readings that count under a codebook."""
     found: Readings = {}
-    for reading in counting(source):
-        if reading.book == book:
-            found.setdefault(reading.coder, {})[reading.place] = reading
+    for one in counting(source):
+        if one.book == book:
+            found.setdefault(one.coder, {})[one.place] = one
     return found
 
 
@@ -224,14 +239,14 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         Sentences for the coder: what was read, and what was written.
 
     Raises:
-        ValueError: A cell cannot be read; nothing of its sheet is kept then.
+        ValueError: A cell cannot be read, or the file of readings has no room; nothing of the sheet is kept then.
     """
     check_name(coder, "a coder's name")
     if re.search(r"-part\d*$", coder):
         raise ValueError(
             f"{coder!r}: a coder's name cannot end in -part or -part and a number, which are reserved for sheets"
         )
-    all_readings(source, coder)
+    all_readings(source, (coder, name, book))
     found, before = units(source, book.unit), latest(source, name).get(coder, {})
     first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
     if first.suffix not in (".csv", ".xlsx"):
@@ -348,7 +363,7 @@ CODES: Columns = [
 
 def code_rows(source: Path) -> Iterator[dict[str, Any]]:
     """Yield the columns `CODES`, and `cell`, of each value that counts."""
-    for reading in counting(source):
-        about = {"book": reading.book, "coder": reading.coder, "coded": reading.at}
-        for code, value in reading.codes.items():
-            yield {**reading.place._asdict(), **about, "code": code, "value": value, "quote": reading.quotes.get(code)}
+    for one in counting(source):
+        about = {"book": one.book, "coder": one.coder, "coded": one.at}
+        for code, value in one.codes.items():
+            yield {**one.place._asdict(), **about, "code": code, "value": value, "quote": one.quotes.get(code)}

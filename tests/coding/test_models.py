@@ -14,9 +14,10 @@ from typing import Any, cast
 
 import pytest
 
+from negolab._internal.files import MAX_BYTES
 from negolab.coding.codebook import Code, Codebook
 from negolab.coding.models import code_units, parse_answer, prompt
-from negolab.coding.units import Unit, all_readings, latest, readings_file, units
+from negolab.coding.units import Place, Reading, Unit, all_readings, keep, latest, readings_file, units
 from negolab.llm.endpoint.call import Answer, Call, Usage
 from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.models import Models
@@ -184,6 +185,18 @@ def test_what_is_coded_is_not_asked_again_and_a_failure_keeps_what_came_before(r
     third = Imitated(quoting)
     assert coded(run, third) == [] and not third.calls
     assert coded(run, third, "another-prompt") == [] and len(third.calls) == 12, "each prompt is a coder of its own"
+
+
+def test_a_model_is_not_asked_for_more_codes_or_readings_than_can_be_read_again(run: Path) -> None:
+    codes = {f"c{n}": 1 for n in range(999)}
+    keep(run, [Reading(book="other", coder="anna", place=Place("m0"), codes=codes)])
+    models = Imitated(quoting)
+    with pytest.raises(ValueError, match="with 2 coders and 1,001 codes, more than 100 or 1,000: code a copy"):
+        coded(run, models)
+    readings_file(run).write_bytes(b"x" * (MAX_BYTES - 100_000))
+    with pytest.raises(ValueError, match=r"readings\.ndjson: has no room for more in 64 MiB, the maximum"):
+        coded(run, models)
+    assert not models.calls
 
 
 @pytest.mark.long

@@ -14,10 +14,11 @@ import pandas as pd
 import pytest
 
 import negolab as nl
+from negolab._internal.files import MAX_BYTES
 from negolab.coding import units as coding
 from negolab.coding.agreement import agreement, kappas
-from negolab.coding.codebook import Codebook, read_codebook
-from negolab.coding.units import Place, Reading, all_readings, exchange, keep, latest, units
+from negolab.coding.codebook import Code, Codebook, read_codebook
+from negolab.coding.units import Place, Reading, all_readings, exchange, keep, latest, readings_file, units, write_sheet
 from negolab.match import Match
 from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
@@ -243,10 +244,31 @@ def test_more_coders_codes_or_values_than_a_study_has_are_refused(run: Path, boo
     keep(run, [reading(f"c{n}", tone=1) for n in range(30)])
     assert kappas(book, {name: {} for name in latest(run, "tone")}).empty, "pairs of so many are not compared"
     keep(run, [reading(f"c{n}", tone=1) for n in range(99)])
-    said = r"readings\.ndjson: with 101 coders and 1 codes, more than 100 or 1,000: code a copy of the records"
+    said = r"readings\.ndjson: with 101 coders and 2 codes, more than 100 or 1,000: code a copy of the records"
     with pytest.raises(ValueError, match=said):
         exchange(run, "tone", book, "another")
     assert len(latest(run, "tone")) == 100, "and nothing of theirs was kept"
+
+
+def test_a_filled_sheet_of_more_codes_than_can_be_read_again_is_refused_before_any_is_kept(run: Path) -> None:
+    big = Codebook(codes={f"c{n}": Code(definition="x") for n in range(1001)})
+    sheet = run.parent / "anna.csv"
+    write_sheet(sheet, [*units(run, big.unit).values()], big)
+    fill(sheet, c0="1")
+    with pytest.raises(ValueError, match="with 1 coders and 1,001 codes, more than 100 or 1,000: code a copy"):
+        exchange(run, "big", big, "anna", sheet)
+    assert not all_readings(run)
+
+
+def test_readings_that_the_file_has_no_room_for_are_refused_and_those_there_are_still_read(
+    run: Path, book: Codebook
+) -> None:
+    fill(sheet_of(run, book), threat="1", tone="2")
+    file = readings_file(run)
+    file.write_bytes(b"x" * (MAX_BYTES - 20))
+    with pytest.raises(ValueError, match=r"readings\.ndjson: has no room for more in 64 MiB, the maximum"):
+        exchange(run, "tone", book, "anna")
+    assert all_readings(run) == []
 
 
 def test_codes_are_neither_read_nor_written_through_links(run: Path, book: Codebook, tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Coder(Page):
         self._screen, self._guard = CodingScreen(codes=told), FaultGuard("coding")
         self._screen.on_msg(lambda _, said, __: self._guard(lambda: self._take(said)))
         super().__init__([self._screen, self._guard.notice], self._guard.show)
-        self._kept = all_readings(self._source, coder)
+        self._kept = all_readings(self._source, (coder, self._name, self._book))
         self._show({})
 
     def _take(self, said: dict[str, Any]) -> None:
