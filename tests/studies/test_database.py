@@ -634,6 +634,40 @@ def test_text_that_is_forgotten_is_no_loss_of_the_log(tmp_path: Path) -> None:
         database.hold()
 
 
+def test_text_that_another_process_forgets_is_no_loss_either_and_the_log_stays_as_it_is(tmp_path: Path) -> None:
+    with closing(Database(tmp_path / "people.db")) as host:
+        host.claim()
+        host.study("s", "text")
+        (one,) = host.invite("s")
+        command = Database(tmp_path / "people.db")
+        for database in (host, command):
+            database.note("kept", "test", "x" * 100_000)
+        host.withdraw(one.id)
+        assert not host.owed and (tmp_path / "people.db-wal").stat().st_size == 0
+        assert len(command.notes(None, "kept")) == 2
+        command.note("kept", "test")
+        host.note("kept", "test", "x" * 100_000)
+        before = (tmp_path / "people.db-wal").stat().st_size
+        command.close()
+        assert (tmp_path / "people.db-wal").stat().st_size == before
+        host.hold()
+        assert len(host.notes(None, "kept")) == 4
+
+
+@pytest.mark.parametrize("rest", [0, 0.5, 0.99])
+def test_a_log_that_is_cut_under_two_processes_is_noticed_by_both(tmp_path: Path, rest: float) -> None:
+    file, log = tmp_path / "people.db", tmp_path / "people.db-wal"
+    with closing(Database(file)) as host, closing(Database(file)) as command:
+        host.claim()
+        for database in (host, command):
+            database.note("kept", "test", "x" * 100_000)
+        host.hold()
+        os.truncate(log, int(log.stat().st_size * rest))
+        for database in (command, host):
+            with pytest.raises(sa.exc.OperationalError, match="its file was removed, replaced or cut"):
+                database.note("lost", "test")
+
+
 @pytest.mark.database
 def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_again(database_url: str) -> None:
     with closing(Database(database_url)) as database:

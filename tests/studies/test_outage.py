@@ -101,9 +101,12 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
 def test_a_database_that_another_program_tidied_is_opened_again_with_all_that_was_saved(tmp_path: Path) -> None:
     with running_host(tmp_path, study_toml("trading", solo_treatment("greedy-honest"))) as hosted:
         page, _, _ = hosted.begin()
-        said = [say_an_option(page)]
         with closing(sqlite3.connect(tmp_path / "people.db", isolation_level=None)) as other:
-            other.execute("VACUUM")
+            other.execute("CREATE TABLE big AS SELECT zeroblob(1000000)")
+            other.execute("PRAGMA wal_checkpoint(FULL)")
+            said = [say_an_option(page)]
+            other.execute("DROP TABLE big")
+            other.execute("VACUUM")  # which cuts the file
             other.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
         follow_until(lambda: page._page and not page._page.error, page)

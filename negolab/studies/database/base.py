@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import shutil
 import sqlite3
@@ -31,6 +32,7 @@ from negolab.studies.database.connection import (
     database_url,
     describe_error,
     forget,
+    is_log_whole,
 )
 from negolab.studies.database.schema import SCHEMA, meta, metadata, notes, participants
 
@@ -253,10 +255,21 @@ class BaseDatabase:
         """Return True if SQLite's file or log was removed, moved, replaced or cut since it was looked at last."""
         with self._looking:
             now = stats(self.file)
-            if not all(path in now and goes_on(seen, now[path]) for path, seen in self._seen.items()):
-                return True
+            for path, seen in self._seen.items():
+                if path not in now or not (goes_on(seen, now[path]) or self._is_forgotten(path, seen, now[path])):
+                    return True
             self._seen = now
             return False
+
+    def _is_forgotten(self, path: Path, seen: os.stat_result, now: os.stat_result) -> bool:
+        """Return True for a log that SQLite cut, as it does for another process of ours that removes deleted text."""
+        if path == self.file or not os.path.samestat(seen, now):
+            return False
+        for pause in (0, 0.05, 0.2):  # another one may be about to write or to cut it
+            sleep(pause)
+            if is_log_whole(self._engine, path):
+                return True
+        return False
 
     def _is_filed(self, file: Path, pause: float) -> bool:
         """Return False if SQLite's file is not ours by what it holds, or holds less than before, after a pause: while

@@ -43,7 +43,8 @@ def stats(file: Path | None) -> dict[Path, os.stat_result]:
 
 
 def goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
-    """Return True for the same file, and no less of it: SQLite cuts its file never, and its log only in `forget`."""
+    """Return True for the same file, and no less of it: SQLite never cuts its file, and its log only in `forget`, of
+    this process or of another."""
     return os.path.samestat(seen, now) and now.st_size >= seen.st_size
 
 

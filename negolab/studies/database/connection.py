@@ -125,6 +125,23 @@ def forget(engine: sa.Engine) -> bool:
         connection.close()
 
 
+def is_log_whole(engine: sa.Engine, log: Path) -> bool:
+    """Return True if SQLite's write-ahead log has as many pages as SQLite counts in it: if it was cut, SQLite did so,
+    in whatever process, after it had copied all of it into the file."""
+    connection = engine.raw_connection()
+    try:
+        cursor = connection.cursor()
+        size = int(cursor.execute("PRAGMA page_size").fetchone()[0])
+        # Of the log's index only SQLite may be asked: closing that file ourselves would release SQLite's locks on it.
+        pages = int(cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1])
+        # After a head of 32 bytes, each page has one of 24. No number (-1): another process copies the log just now.
+        return pages == 0 or (pages > 0 and log.stat().st_size >= 32 + pages * (24 + size))
+    except (OSError, sqlite3.Error):
+        return False
+    finally:
+        connection.close()
+
+
 class DatabaseClosed(Exception):
     """The database was closed because of an outage: what still holds it must not go on."""
 
