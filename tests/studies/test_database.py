@@ -711,6 +711,32 @@ def test_a_single_table_that_is_emptied_or_older_under_a_host_is_noticed(databas
 
 
 @pytest.mark.database
+@pytest.mark.parametrize("table", ["answers", "attempts"])
+def test_answers_that_are_gone_under_a_host_are_noticed_but_not_those_of_who_withdrew(
+    database_url: str, table: str
+) -> None:
+    with closing(Database(database_url)) as database:
+        database.claim()
+        database.study("haggling", "text")
+        people = database.invite("haggling", 3)
+        for person in people:
+            database.answer(person.id, {"age": "33"})
+            database.attempt(person.id, 1, {"paid": "nothing"}, {"paid": False})
+            database.hold()
+        for person in people[1:]:
+            database.withdraw(person.id)
+            database.hold()
+        known, last = database.id, database.last
+        Database(database_url, known=known, last=last).close()
+        with closing(Database(database_url)) as other, other._write() as c:
+            c.execute(sa.text(f"DELETE FROM {table}"))
+        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+            database.hold()
+    with pytest.raises(ValueError, match="lacks what was saved last"):
+        Database(database_url, known=known, last=last)
+
+
+@pytest.mark.database
 def test_a_copy_that_another_host_went_on_with_is_not_opened_again(database_url: str) -> None:
     """It may have more writes than the one in whose place it is."""
     with closing(Database(database_url)) as database:

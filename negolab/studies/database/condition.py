@@ -15,6 +15,8 @@ from sqlalchemy.engine import Connection
 
 from negolab.game import SEATS
 from negolab.studies.database.schema import (
+    answers,
+    attempts,
     events,
     matches,
     metadata,
@@ -64,12 +66,33 @@ _GROWING = (
     *(participants.c[name] for name in ("opened", "consented", "started", "ended")),
     matches.c.ended,
 )
-_COUNTS = sa.select(*(sa.select(sa.func.count(one)).scalar_subquery().label(str(one)) for one in _GROWING))
+_IS_WITHDRAWN = participants.c.status == "withdrawn"
+_WORDS = (answers, attempts)
+"""Tables from which the rows of those who withdraw are removed."""
+_WITHDRAWN = "withdrawn"
+_COUNTS = sa.select(
+    *(sa.select(sa.func.count(one)).scalar_subquery().label(str(one)) for one in _GROWING),
+    sa.select(sa.func.count()).where(_IS_WITHDRAWN).scalar_subquery().label(_WITHDRAWN),
+    *(
+        sa.select(sa.func.count())
+        .select_from(words.join(participants))
+        .where(~_IS_WITHDRAWN)
+        .scalar_subquery()
+        .label(words.name)
+        for words in _WORDS
+    ),
+)
 
 
 def counts(c: Connection) -> dict[str, int]:
-    """Return the numbers of rows of the tables from which none is ever removed, and of times that are ever set."""
-    return dict(c.execute(_COUNTS).mappings().one())
+    """Return what only grows: the numbers of rows, and of times that are set.
+
+    Answers grow only until somebody withdraws, so each number of people who did so has counts of its own.
+    """
+    found = dict(c.execute(_COUNTS).mappings().one())
+    for words in _WORDS:
+        found[f"{words.name} with {found[_WITHDRAWN]} withdrawn"] = found.pop(words.name)
+    return found
 
 
 _STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
