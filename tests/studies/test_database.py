@@ -689,14 +689,20 @@ def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_a
 @pytest.mark.database
 @pytest.mark.parametrize(
     "change",
-    ["DELETE FROM notes", "DELETE FROM events", "DELETE FROM participants", "UPDATE participants SET ended = NULL"],
+    [
+        "DELETE FROM notes",
+        "DELETE FROM events",
+        "DELETE FROM participants",
+        "UPDATE participants SET ended = NULL",
+        "UPDATE participants SET passed = 0",
+    ],
 )
 def test_a_single_table_that_is_emptied_or_older_under_a_host_is_noticed(database_url: str, change: str) -> None:
     with closing(Database(database_url)) as database:
         database.claim()
         database.study("haggling", "text")
         one, _ = database.invite("haggling", 2)
-        database.change(one.id, status="complete", ended=9.0)
+        database.change(one.id, status="complete", ended=9.0, passed=1)
         record = played().record()
         database.add(record, {"A": None, "B": None})
         database.note("kept", "test")

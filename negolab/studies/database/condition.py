@@ -70,8 +70,10 @@ _IS_WITHDRAWN = participants.c.status == "withdrawn"
 _WORDS = (answers, attempts)
 """Tables from which the rows of those who withdraw are removed."""
 _WITHDRAWN = "withdrawn"
+_PASSED = sa.func.coalesce(sa.func.sum(participants.c.passed), 0)
 _COUNTS = sa.select(
     *(sa.select(sa.func.count(one)).scalar_subquery().label(str(one)) for one in _GROWING),
+    sa.select(sa.cast(_PASSED, sa.BigInteger)).scalar_subquery().label(str(participants.c.passed)),
     sa.select(sa.func.count()).where(_IS_WITHDRAWN).scalar_subquery().label(_WITHDRAWN),
     *(
         sa.select(sa.func.count())
@@ -85,7 +87,7 @@ _COUNTS = sa.select(
 
 
 def counts(c: Connection) -> dict[str, int]:
-    """Return what only grows: the numbers of rows, and of times that are set.
+    """Return what only grows: the numbers of rows, of times that are set, and of finished matches.
 
     Answers grow only until somebody withdraws, so each number of people who did so has counts of its own.
     """
