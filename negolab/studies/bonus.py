@@ -209,7 +209,8 @@ def settle(
         recompute: Pay what the study file says now instead of what participants were shown.
 
     Raises:
-        ValueError: The study does not pay, the export cannot be read, or the file exists or cannot be written.
+        ValueError: The study does not pay, the export cannot be read, the database lacks bonuses that were written, or
+            the file exists or cannot be written.
     """
     if study.payment is None:
         raise ValueError(f"{beside}: add [payment] to pay bonuses")
@@ -217,6 +218,7 @@ def settle(
     with database.bonus_run(study.name):
         known = _known(database, study, entries)
         files = database.bonus_files(study.name)
+        _check_amounts(database, study, files)
         resumed = [
             _write(database, study, file, known, panel, _place(file, beside, out), beside, again=True)
             for file in files
@@ -405,6 +407,17 @@ def _check_noted(log: Path, written: Collection[str]) -> None:
             raise ValueError(
                 f"{log}: this database did not write {path}: it is an older copy or another one, and would pay the "
                 f"same people again; restore the newest database, or move {log.name} elsewhere if that file paid others"
+            )
+
+
+def _check_amounts(database: Database, study: Study, files: Sequence[BonusFile]) -> None:
+    """Raise `ValueError` if the database has a file of payments but not whom it pays: they would be paid again."""
+    paying = {bonus.file for bonus in database.bonuses(study.name).values()}
+    for file in files:
+        if file.sha256 not in paying:
+            raise ValueError(
+                f"{database}: lacks the bonuses in {file.path}, which it names, and would pay the same people again; "
+                "restore a copy that has them"
             )
 
 

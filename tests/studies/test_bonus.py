@@ -8,6 +8,7 @@ import random
 import sqlite3
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -275,6 +276,16 @@ def test_a_database_restored_from_a_copy_pays_nobody_whom_another_paid(
     panel.database = newest
     panel.add("two")
     assert [id for id, _ in lines(panel.settle(("two", "APPROVED")).path)] == ["two"], "the newest goes on"
+
+
+def test_a_database_that_lost_the_bonuses_in_a_file_pays_nobody_again(panel: Panel) -> None:
+    panel.add("one")
+    written = panel.settle(("one", "APPROVED")).path
+    with closing(sqlite3.connect(panel.folder / "haggling.db")) as other, other:
+        other.execute("DELETE FROM notes WHERE kind = 'bonus'")
+    with pytest.raises(ValueError, match=rf"haggling\.db: lacks the bonuses in {written}, which it names"):
+        panel.settle(("one", "APPROVED"))
+    assert len(list(panel.folder.glob("*-bonus-*.csv"))) == 1
 
 
 def test_a_machine_that_paid_nobody_knows_what_another_one_wrote(panel: Panel, tmp_path: Path) -> None:
