@@ -33,6 +33,8 @@ _TOGETHER = 20
 """Units that all coders have before the next ones."""
 _MAX_ROWS, _MAX_COLUMNS, _CELL_BYTES = 1 << 20, 1000, 8
 """Rows and columns of a workbook that are read; Excel has no more rows."""
+_PACKED = 100
+"""Times that a workbook may be smaller than its contents; those of people are at most thirty times smaller."""
 MOST_CODERS, MOST_CODES = 100, 1000
 """Most coders, and most codes of all codebooks, in a file of readings: each is compared with the others."""
 
@@ -320,17 +322,20 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     with located(f"{path}: cannot be read as a workbook", kinds):
         with ZipFile(data) as packed:
             parts = packed.infolist()
-            if sum(part.file_size for part in parts) > MAX_BYTES:
+            size = sum(part.file_size for part in parts)
+            if size > MAX_BYTES:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
             if any(
                 part.filename == "xl/styles.xml" and part.file_size > 1 << 20 for part in parts
             ):  # each style takes a hundred times its length
                 raise ValueError("it has more than 1 MiB of styles: copy its cells to a new workbook")
+            if size > max(_PACKED * len(data.getvalue()), 1 << 20):
+                raise ValueError(f"it unpacks to more than {_PACKED} times its size: copy its cells to a new workbook")
         sheet = load_workbook(data, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed
         for number, cells in enumerate(sheet.iter_rows(max_row=_MAX_ROWS, max_col=_width(sheet), values_only=True), 1):
-            if any(cell is not None for cell in cells):
+            if cells.count(None) < len(cells):
                 found[number] = ["" if cell is None else str(cell).strip() for cell in cells]
                 if (left := left - sum(map(len, found[number])) - _CELL_BYTES * len(cells)) < 0:
                     raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB of text, the maximum for a sheet")

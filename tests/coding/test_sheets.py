@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import re
 import subprocess
 import sys
@@ -338,7 +339,7 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     workbook.worksheets[0]["XFD100000"] = "x"
     workbook.save(sheet)
     assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
-    share_text(sheet, "long " * 4_000_000, cells=10)
+    share_text(sheet, random.Random(1).randbytes(8_000_000).hex(), cells=10)
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
         exchange(run, "tone", book, "anna", sheet)
     styled = run.parent / "styled.xlsx"
@@ -381,6 +382,16 @@ def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_bef
     head = "".join(f'<c t="str"><v>c{n}</v></c>' for n in range(900))
     rewrite_rows(sheet, f"<row>{head}</row>{'<row><c><v>1</v></c></row>' * 10_000}")
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
+        exchange(run, "tone", book, "anna", sheet)
+
+
+def test_a_small_workbook_that_unpacks_to_a_large_one_is_refused_before_it_is_parsed(run: Path, book: Codebook) -> None:
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    rewrite_rows(sheet, f"<row>{'<c><is>' * 1_000_000}{'</is></c>' * 1_000_000}</row>")
+    with pytest.raises(
+        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it unpacks to more than 100 times its size"
+    ):
         exchange(run, "tone", book, "anna", sheet)
 
 
