@@ -52,6 +52,8 @@ def pytest_configure(config: pytest.Config) -> None:
     sys.dont_write_bytecode = False
     # A shell that starts the tests in the background ignores SIGINT, and so do the programs that they start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    if NEGOLAB_CI:
+        config.pluginmanager.register(Announcer(config))
     fresh = is_long_run(config)
     if fresh and config.option.hypothesis_seed is None:
         config.option.hypothesis_seed = str(secrets.randbelow(2**32))
@@ -85,6 +87,18 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
     machine it then says which tests it did not come to, instead of nothing at all."""
     if "long" in item.keywords and time.time() > float(os.environ.get("NEGOLAB_UNTIL", "inf")):
         pytest.skip("the time for long tests is over")
+
+
+class Announcer:
+    """Writes each failure when it happens: a run that is ended before its summary has named it."""
+
+    def __init__(self, config: pytest.Config) -> None:
+        self.terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        if report.failed and self.terminal is not None:
+            last = report.longreprtext.rstrip().rpartition("\n")[2]
+            self.terminal.write_line(f"\n{report.nodeid}: {report.when} failed after {report.duration:.0f} s: {last}")
 
 
 FIRST = ("browser", "sweeps", "widgets", "studies", "players", "runs", "long")

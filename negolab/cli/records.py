@@ -16,7 +16,7 @@ from negolab import catalog
 from negolab._internal import manifest
 from negolab._internal.files import atomic_write, private_files, replacing
 from negolab._internal.validation import suggest
-from negolab.cli import play, serve, study
+from negolab.cli import play, serve
 from negolab.cli.options import BaseUrls, Db, Group, Modules, Trust, advanced, ask_to_trust, import_games, parse_seats
 from negolab.cli.play import RUNS, escape_line, print_some
 from negolab.events import Forfeited, Rejected, Replied
@@ -249,6 +249,8 @@ def export(
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
             raise ValueError(f"{source}: a study exports tables of all its matches: choose --to csv or --to parquet")
+        from negolab.cli import study
+
         study.export(source, db, out, to)
         return
     folder = out or (source if source.is_dir() else source.parent)

@@ -22,7 +22,6 @@ import typer
 from negolab.catalog import scenario_game
 from negolab.cli.options import BaseUrls, Db, Group, Modules, PriceOption, advanced, import_modules
 from negolab.cli.play import RUNS
-from negolab.cli.study import check_servable
 
 OPTIONS = "NEGOLAB_SERVER_OPTIONS"
 """Environment variable that hands options to the server. In its command, anybody could read a database's password."""
@@ -110,6 +109,8 @@ def _with_options(options: type[S], run: Callable[[S], None]) -> Callable[..., N
 def serve(options: ServeOptions) -> None:
     """Play in the browser, or serve a study to participants."""
     if options.study is not None and options.study.is_file():
+        from negolab.cli.study import check_servable
+
         check_servable(options.study, options.db)
     modules = import_modules(options.modules)
     for path in options.scenarios or []:

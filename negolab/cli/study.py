@@ -117,7 +117,7 @@ def _errors(now: Status) -> list[str]:
     return ["", *(f"error: {printable(text)}" for text in now.errors)] if now.errors else ["no errors"]
 
 
-app = Group("study", "Run a study, defined in a TOML file, with human participants.")
+app = Group()
 
 StudyFile = Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")]
 _EVERY = 2.0

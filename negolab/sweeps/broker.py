@@ -19,12 +19,11 @@ from urllib.request import urlopen
 import msgspec
 
 from negolab._internal.cluster import ANSWER_SECONDS
-from negolab.llm.cache import CACHE_VARIABLE, OFF
 from negolab.llm.endpoint.call import Answer, Call, Message
 from negolab.llm.endpoint.compatibility import REPETITION
 from negolab.llm.endpoint.completion import BrokerInfo
 from negolab.llm.endpoint.errors import BudgetReached, GameFailed, RunFailed
-from negolab.llm.endpoint.keys import BROKER_PATH, DEFAULT_KEY, URL_NAMES
+from negolab.llm.endpoint.keys import BROKER_PATH, CACHE_VARIABLE, DEFAULT_KEY, OFF, URL_NAMES
 from negolab.llm.models import Models
 
 if TYPE_CHECKING:

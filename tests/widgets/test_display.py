@@ -66,8 +66,9 @@ HEAVY = ("pandas", "plotly", "sqlalchemy", "numpy", "scipy", "openai", "pyarrow"
         ("negolab_widgets", ("plotly", "negolab_widgets.results.board")),
         ("negolab_widgets.charts", ("plotly",)),
         ("negolab_widgets.study", HEAVY),
+        ("negolab.cli", HEAVY),
     ],
-    ids=["the engine", "the widgets", "charts without a figure", "a participant's page"],
+    ids=["the engine", "the widgets", "charts without a figure", "a participant's page", "a command"],
 )
 def test_what_is_imported_loads_nothing_that_it_does_not_need(imported: str, left_out: tuple[str, ...]) -> None:
     code = f"import sys, {imported}; print([name for name in {left_out} if name in sys.modules])"

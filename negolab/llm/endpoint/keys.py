@@ -1,4 +1,5 @@
-"""API keys: read from the environment by name, sent to their endpoint only, redacted everywhere else."""
+"""What is read from the environment: addresses, and API keys, which are sent to their endpoint only and redacted
+everywhere else."""
 
 from __future__ import annotations
 
@@ -14,6 +15,10 @@ NO_KEY = "none"
 """Sent where no key is set: local servers want something."""
 DEFAULT_URL = "https://api.openai.com/v1"
 URL_NAMES = ("NEGOLAB_BASE_URL", "OPENAI_BASE_URL")
+CACHE_VARIABLE = "NEGOLAB_CACHE"
+"""The environment variable that names the file of answers that are kept."""
+OFF = "off"
+"""Its value where a process keeps no answers."""
 BROKER_PATH = "/negolab/v1"
 """End of the address of a sweep's broker."""
 PLACEHOLDER = "[key]"
