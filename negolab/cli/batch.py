@@ -51,9 +51,9 @@ _SLICE_SECONDS = 0.02
 
 
 class _RunningTally:
-    """The summary of a run's records, counted while it plays: its end is then no second pass over the file.
+    """Summarizes a run's records while it plays, so that nothing has to be read again at its end.
 
-    The run's process is the only one that writes to the file, so that lines in it are whole.
+    Only the run's own process writes to the file, so each line that ends is complete.
     """
 
     def __init__(self, file: Path) -> None:

@@ -56,15 +56,16 @@ def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
 def import_records(
     found: Mapping[str, tuple[str, Callable[[], Record]]], out: Path, unit: str
 ) -> tuple[list[Record], int]:
-    """Write the records that are not in the folder yet, and print which dialogues or episodes have none.
+    """Write the records that the folder does not have yet, and print which dialogues or episodes gave none.
 
     Args:
-        found: By the id of each record its place in the corpus, and what makes it; a ValueError of that leaves it out.
+        found: For each record's id, its place in the corpus and a function that builds it; if that raises ValueError,
+            the record is left out.
         out: The folder.
-        unit: The word for what a record is made of.
+        unit: What one record is made from, such as a dialogue.
 
     Returns:
-        All records, and how many of them are new.
+        All records, and the number of new ones.
 
     Raises:
         ValueError: There is no record at all, or the folder holds others (see `open_store`).

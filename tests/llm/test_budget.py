@@ -83,7 +83,7 @@ def test_a_call_reserves_twice_the_largest_and_near_the_end_they_go_one_at_a_tim
         return said[2:]
 
     reached = "80 of 100 tokens are used, the next call may take 40: raise it and run again"
-    assert run(story()) == ["c goes", f"d: the budget is reached: {reached}"]
+    assert run(story()) == ["c goes", f"d: the budget is used up: {reached}"]
 
 
 def test_what_a_small_budget_cannot_start_is_said_before_the_first_call() -> None:

@@ -371,7 +371,7 @@ def test_a_budget_holds_with_two_hundred_calls_in_flight(server: Server) -> None
     paid = [answer.cost or 0 for answer in answers if isinstance(answer, Answer)]
     assert len(reached) + len(paid) == 300
     assert sum(paid) <= budget.spent.usd <= 100 * one
-    assert str(reached[0]).startswith(f"the budget is reached: ${budget.spent.usd:.4f} of ${100 * one:.2f} are spent")
+    assert str(reached[0]).startswith(f"the budget is used up: ${budget.spent.usd:.4f} of ${100 * one:.2f} are spent")
     raised = Budget(usd=1000 * one, ledger=Ledger(opening=lambda: budget.spent))
     assert all(isinstance(answer, Answer) for answer in many(server, 50, prices=PRICES, budget=raised))
 

@@ -261,7 +261,7 @@ def test_forty_games_on_money_for_six_finish_six(concurrency: int, services: Run
     services.forget()
     played = play_batch("mistral/good", services.url, tmp_path / "all" / "run", *cap, n=40)
     assert played.status == 2 and len(played.records) in (5, 6) and not played.stopped
-    assert f"{len(played.records)} of 40 matches are over" in played.err and "budget is reached" in played.lines[-1]
+    assert f"{len(played.records)} of 40 matches are over" in played.err and "budget is used up" in played.lines[-1]
     true = services.counted("mistral/good")
     assert played.tokens == (true.input, true.output)
 

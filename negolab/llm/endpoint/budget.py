@@ -172,7 +172,7 @@ class Budget:
                 f"{spent.tokens:,} of {self.tokens:,} tokens are used, the next call may take {next_one.tokens:,}"
             )
         if self.ledger.largest:
-            return f"the budget is reached: {'; '.join(parts)}: raise it and run again"
+            return f"the budget is used up: {'; '.join(parts)}: raise it and run again"
         return f"the budget is too small to begin: {'; '.join(parts)}: raise it, or set a lower max_tokens"
 
 

@@ -210,7 +210,7 @@ class Choice(Field):
     @t.validate("value")  # type: ignore[untyped-decorator]
     def _one_of_them(self, proposal: t.Bunch) -> str:
         if proposal.value not in self.keys_offered:
-            raise t.TraitError(f"{proposal.value!r} is none of {', '.join(self.keys_offered)}")
+            raise t.TraitError(f"{proposal.value!r} is not one of {', '.join(self.keys_offered)}")
         return str(proposal.value)
 
 
