@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from functools import partial
@@ -206,7 +207,8 @@ class Person:
         """Wait until `condition()` is true; the page may reload meanwhile."""
         from playwright.sync_api import Error
 
-        for _ in range(int(seconds * 10)):
+        end = time.monotonic() + seconds  # a condition may itself wait for something on the page
+        while time.monotonic() < end:
             try:
                 if condition():
                     return
