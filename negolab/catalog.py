@@ -10,7 +10,6 @@ import pkgutil
 import sys
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache, partial
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -47,7 +46,7 @@ def game_names() -> tuple[str, ...]:
 def _installed() -> dict[str, str]:
     """Return the module of each installed game by its name; a package cannot replace one of negolab's."""
     own = {m.name: _PACKAGE + m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")])}
-    return {point.name: point.value for point in entry_points(group=GROUP)} | own
+    return {point.name: point.value for point in user_code.entry_points(GROUP)} | own
 
 
 def list_games() -> dict[str, tuple[str, ...]]:

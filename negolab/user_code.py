@@ -22,6 +22,7 @@ import traceback
 from collections.abc import Iterable, Mapping
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from importlib.metadata import EntryPoint, distributions
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -186,6 +187,12 @@ def open_folder() -> None:
     sys.path.append("")
     sys.meta_path.insert(1, _Optional())
     workers.prelude = "from negolab import user_code; user_code.open_folder(); "
+
+
+def entry_points(group: str) -> tuple[EntryPoint, ...]:
+    """Return the entry points of installed packages: what lies beside a notebook is not installed."""
+    installed = distributions(path=[path for path in sys.path if path])
+    return tuple(dict.fromkeys(point for each in installed for point in each.entry_points if point.group == group))
 
 
 def _importer() -> str:

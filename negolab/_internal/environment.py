@@ -26,8 +26,14 @@ ALLOWED = (
 def scrubbed_environment(also: Collection[str] = (), **more: str) -> dict[str, str]:
     """Return this process's variables that `ALLOWED` and `also` name, and those in `more`."""
     variables = {name: os.environ[name] for name in (*ALLOWED, *also) if name in os.environ}
-    if "PYTHONPATH" in variables:  # the process may run in a folder of its own
-        variables["PYTHONPATH"] = os.pathsep.join(
-            str(Path(path).resolve()) for path in variables["PYTHONPATH"].split(os.pathsep)
-        )
-    return {**variables, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **more}
+    return {**variables, **python_path(), "PYDEVD_DISABLE_FILE_VALIDATION": "1", **more}
+
+
+def python_path() -> dict[str, str]:
+    """Return PYTHONPATH, if it is set, for a process that runs in another folder, from which it must import nothing.
+
+    Python takes a relative entry, and an empty one, as in `:/my/libs`, from the folder in which it runs.
+    """
+    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    absolute = os.pathsep.join(str(Path(path).resolve()) for path in entries if path)
+    return {"PYTHONPATH": absolute} if "PYTHONPATH" in os.environ else {}

@@ -13,7 +13,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -220,7 +220,7 @@ def _holds_game(module: ModuleType) -> bool:
 
 @cache
 def _entry_points() -> tuple[EntryPoint, ...]:
-    return tuple(entry_points(group=GROUP))
+    return user_code.entry_points(GROUP)
 
 
 @cache

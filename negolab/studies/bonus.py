@@ -20,7 +20,7 @@ import csv
 import hashlib
 import io
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -411,13 +411,14 @@ def _check_noted(log: Path, written: Collection[str]) -> None:
 
 
 def _check_amounts(database: Database, study: Study, files: Sequence[BonusFile]) -> None:
-    """Raise `ValueError` if the database has a file of payments but not whom it pays: they would be paid again."""
-    paying = {bonus.file for bonus in database.bonuses(study.name).values()}
+    """Raise `ValueError` if the database has a file of payments but not all whom it pays: they would be paid again."""
+    people, bonuses = database.participants(study.name), database.bonuses(study.name)
+    paid = Counter(bonuses[person.id].file for person in people if person.id in bonuses)
     for file in files:
-        if file.sha256 not in paying:
+        if paid[file.sha256] < (file.people or 1):
             raise ValueError(
-                f"{database}: lacks the bonuses in {file.path}, which it names, and would pay the same people again; "
-                "restore a copy that has them"
+                f"{database}: has {paid[file.sha256]} of the bonuses in {file.path}, which it names, and would pay the "
+                "same people again; restore a copy that has all"
             )
 
 
@@ -465,7 +466,8 @@ def _write_new(
             "choose another file with --out"
         )
     sha256 = hashlib.sha256(_content(settlement.amounts, settlement.currency, form.delimiter)).hexdigest()
-    file = BonusFile(sha256, str(path.absolute()), form.delimiter, settlement.currency)
+    people = len(settlement.amounts)
+    file = BonusFile(sha256, str(path.absolute()), form.delimiter, settlement.currency, people)
     database.plan_bonuses(study.name, file, {known[id].id: due for id, due in settlement.amounts.items()})
     return _write(database, study, file, known, panel, path, beside)
 

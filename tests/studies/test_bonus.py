@@ -278,13 +278,23 @@ def test_a_database_restored_from_a_copy_pays_nobody_whom_another_paid(
     assert [id for id, _ in lines(panel.settle(("two", "APPROVED")).path)] == ["two"], "the newest goes on"
 
 
-def test_a_database_that_lost_the_bonuses_in_a_file_pays_nobody_again(panel: Panel) -> None:
+@pytest.mark.parametrize(
+    ("lost", "left"),
+    [
+        ("DELETE FROM notes WHERE kind = 'bonus'", 0),
+        ("DELETE FROM notes WHERE id = (SELECT min(id) FROM notes WHERE kind = 'bonus')", 1),
+        ("UPDATE notes SET participant = NULL WHERE id = (SELECT min(id) FROM notes WHERE kind = 'bonus')", 1),
+    ],
+)
+def test_a_database_that_lost_bonuses_in_a_file_pays_nobody_again(lost: str, left: int, panel: Panel) -> None:
     panel.add("one")
-    written = panel.settle(("one", "APPROVED")).path
+    panel.add("two")
+    people = ("one", "APPROVED"), ("two", "APPROVED")
+    written = panel.settle(*people).path
     with closing(sqlite3.connect(panel.folder / "haggling.db")) as other, other:
-        other.execute("DELETE FROM notes WHERE kind = 'bonus'")
-    with pytest.raises(ValueError, match=rf"haggling\.db: lacks the bonuses in {written}, which it names"):
-        panel.settle(("one", "APPROVED"))
+        other.execute(lost)
+    with pytest.raises(ValueError, match=rf"haggling\.db: has {left} of the bonuses in {written}, which it names"):
+        panel.settle(*people)
     assert len(list(panel.folder.glob("*-bonus-*.csv"))) == 1
 
 

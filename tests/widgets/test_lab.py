@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import py_compile
 from pathlib import Path
 
@@ -34,6 +35,7 @@ import own, traitlets, json, pandas, negolab_widgets, sphinxcontrib.jsmath, conc
 from functools import partial
 from negolab._internal.workers import ProcessWorker
 platform.java_ver()
+assert "pie" not in __import__("negolab").list_games()
 for name in "pandas", "own":
     worker = ProcessWorker(partial(__import__, name))
     worker.load()
@@ -51,17 +53,26 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
     (got / "games").mkdir(parents=True)  # where notebooks of ours are copied
     (got / "module.py").write_text(leaves)
     py_compile.compile(str(got / "module.py"), cfile=str(got / "traitlets.pyc"))
-    for name in ("ipykernel_launcher", "storemagic", "voila", "json", "negolab", "jupyterlab"):
+    for name in ("ipykernel_launcher", "sitecustomize", "storemagic", "voila", "json", "negolab", "jupyterlab"):
         (got / f"{name}.py").write_text(leaves)
         (got / f"games/{name}.py").write_text(leaves)
     for folder in (got, got / "games"):
         (folder / "own.py").write_text("from part import VALUE")
         (folder / "part.py").write_text("VALUE = 7")
-        for name in ("brotli", "numexpr", "xarray", "_winapi", "java"):  # which installed packages and Python try
+        for name in (
+            "brotli",
+            "numexpr",
+            "xarray",
+            "_winapi",
+            "java",
+            "sitecustomize",
+        ):  # which installed packages and Python try
             (folder / f"{name}.py").write_text(leaves)
         (folder / "sphinxcontrib").mkdir()
         (folder / "sphinxcontrib/__init__.py").write_text(leaves)  # in place of an installed namespace
     cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
+    (got / "evil-1.0.dist-info").mkdir()
+    (got / "evil-1.0.dist-info/entry_points.txt").write_text("[negolab.games]\npie = numexpr")
     # The page would restore this widget, whose module is JavaScript, when the notebook is opened.
     saved = {"application/vnd.jupyter.widget-state+json": {"state": {"a": {"model_module": "anywidget"}}}}
     nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"widgets": saved}), got / "b.ipynb")
@@ -69,7 +80,9 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
     run = f"cycler.__init__.__globals__.os.system('touch {tmp_path / 'ran'}')"
     (got / "lab/index.html.j2").write_text(f"{{{{ {run} }}}}")
     command = [*NEGOLAB, "lab", "--dir", str(got), "--no-browser", f"--port={free_port()}"]
-    with running(command, "negolab is at", cwd=tmp_path) as (line, _), httpx2.Client(timeout=60) as client:
+    # An empty entry is the folder in which a kernel runs.
+    env = {**os.environ, "PYTHONPATH": os.pathsep + os.environ.get("PYTHONPATH", str(tmp_path / "libraries"))}
+    with running(command, "negolab is at", cwd=tmp_path, env=env) as (line, _), httpx2.Client(timeout=60) as client:
         address, _, token = line.split()[3].partition("lab/tree/")
         headers = {"Authorization": f"token {token.rpartition('token=')[2]}"}
         assert client.get(f"{address}voila/render/b.ipynb", headers=headers).status_code == 404

@@ -34,6 +34,8 @@ class BonusFile(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str
     delimiter: str
     currency: Currency
+    people: int | None = None
+    """Number of people whom it pays; None: an earlier version did not say."""
     written: float | None = None
     """When it was written, in seconds since 1970; None: it is not known that it was, as after a crash."""
 

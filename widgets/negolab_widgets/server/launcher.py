@@ -25,6 +25,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from negolab import catalog
+from negolab._internal.environment import python_path
 from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.doctor import default_max_kernels
@@ -400,7 +401,13 @@ def run_lab(options: LabOptions) -> int:
     config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
     # Its kernel searches a notebook's folder last, so that a file there is imported in place of no installed module.
     path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share/lab"), os.environ.get("JUPYTER_PATH"))))
-    env = {**os.environ, "JUPYTER_TOKEN": token, "JUPYTER_CONFIG_PATH": config_path, "JUPYTER_PATH": path}
+    env = {
+        **os.environ,
+        **python_path(),
+        "JUPYTER_TOKEN": token,
+        "JUPYTER_CONFIG_PATH": config_path,
+        "JUPYTER_PATH": path,
+    }
     # Elsewhere than in the folder, whose templates would be run when a notebook is exported.
     child = Child("JupyterLab", command, env, {"cwd": config.PACKAGE, "umask": -1})
     with terminating([child]):
