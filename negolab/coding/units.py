@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import re
 import time
+import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
-from itertools import count
+from itertools import accumulate, count
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple
 from zipfile import BadZipFile, ZipFile
@@ -33,8 +34,10 @@ _TOGETHER = 20
 """Units that all coders have before the next ones."""
 _MAX_ROWS, _MAX_COLUMNS, _CELL_BYTES = 1 << 20, 1000, 8
 """Rows and columns of a workbook that are read; Excel has no more rows."""
-_PACKED = 100
-"""Times that a workbook may be smaller than its contents; those of people are at most thirty times smaller."""
+_MAX_ELEMENTS = 1 << 21
+"""Elements of a workbook's sheet, or of its texts: a cell that we write has three."""
+_MAX_TEXT = MAX_BYTES >> 3
+"""Characters in a sheet that we write: a file may have some five bytes for one."""
 MOST_CODERS, MOST_CODES = 100, 1000
 """Most coders, and most codes of all codebooks, in a file of readings: each is compared with the others."""
 
@@ -273,9 +276,17 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         paths = (first.with_stem(f"{first.stem}-part{number}" if number > 1 else first.stem) for number in count(1))
         path = next(path for path in paths if not path.exists())
         path.parent.mkdir(parents=True, exist_ok=True)
-        write_sheet(path, drawn_order(new, coder), book)
-        said.append(f"{path} is written: fill in its {len(new):,} rows and run this command again")
+        rows = _fitting(drawn_order(new, coder), book)
+        write_sheet(path, rows, book)
+        said.append(f"{path} is written: fill in its {len(rows):,} rows and run this command again")
     return said
+
+
+def _fitting(rows: Sequence[Unit], book: Codebook) -> list[Unit]:
+    """Return the first rows, of which a filled-in sheet can be read back; the others come in the next sheet."""
+    lengths = accumulate(sum(map(len, (unit.text, *unit.before))) for unit in rows)
+    most = _MAX_ELEMENTS // (3 * (3 + len(book.codes)) + 1)
+    return [unit for unit, length in zip(rows[:most], lengths, strict=False) if length <= _MAX_TEXT] or [rows[0]]
 
 
 def write_sheet(path: Path, rows: Sequence[Unit], book: Codebook) -> None:
@@ -317,20 +328,15 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     outside would make millions of them."""
     from openpyxl import load_workbook
 
-    kinds = (BadZipFile, LookupError, ValueError, TypeError, SyntaxError)
+    kinds = (BadZipFile, zlib.error, EOFError, RuntimeError, LookupError, ValueError, TypeError, SyntaxError)
     data = io.BytesIO(read_bytes(path))
     with located(f"{path}: cannot be read as a workbook", kinds):
         with ZipFile(data) as packed:
             parts = packed.infolist()
-            size = sum(part.file_size for part in parts)
-            if size > MAX_BYTES:
+            if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
-            if any(
-                part.filename == "xl/styles.xml" and part.file_size > 1 << 20 for part in parts
-            ):  # each style takes a hundred times its length
-                raise ValueError("it has more than 1 MiB of styles: copy its cells to a new workbook")
-            if size > max(_PACKED * len(data.getvalue()), 1 << 20):
-                raise ValueError(f"it unpacks to more than {_PACKED} times its size: copy its cells to a new workbook")
+            for part in parts:
+                _check_part(part.filename, packed.read(part))
         sheet = load_workbook(data, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed
@@ -341,6 +347,15 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
                     raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB of text, the maximum for a sheet")
     head, *body = [*found.values()] or [[]]
     return pd.DataFrame(body, [*found][1:], head)
+
+
+def _check_part(name: str, xml: bytes) -> None:
+    """Raise `ValueError` if a part of a workbook would take minutes, as a small file may that repeats itself."""
+    is_text = name.startswith("xl/worksheets/") or name == "xl/sharedStrings.xml"
+    if not is_text and name.endswith(".xml") and len(xml) > 1 << 20:  # a style takes a hundred times its length
+        raise ValueError(f"its {name} is longer than 1 MiB: copy its cells to a new workbook")
+    if is_text and xml.count(b"<") - xml.count(b"</") > _MAX_ELEMENTS:
+        raise ValueError(f"its {name} has more than {_MAX_ELEMENTS:,} elements: use a .csv file")
 
 
 def _width(sheet: Any) -> int:

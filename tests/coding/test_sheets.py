@@ -19,7 +19,18 @@ from negolab._internal.files import MAX_BYTES
 from negolab.coding import units as coding
 from negolab.coding.agreement import agreement, kappas
 from negolab.coding.codebook import Code, Codebook, read_codebook
-from negolab.coding.units import Place, Reading, all_readings, exchange, keep, latest, readings_file, units, write_sheet
+from negolab.coding.units import (
+    Place,
+    Reading,
+    all_readings,
+    exchange,
+    keep,
+    latest,
+    read_sheet,
+    readings_file,
+    units,
+    write_sheet,
+)
 from negolab.match import Match
 from tests.analysis.test_export import kept
 from tests.coding.dialogues import bargained
@@ -346,7 +357,7 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     with ZipFile(styled, "w", ZIP_DEFLATED) as packed:
         packed.writestr("xl/styles.xml", b"<xf/>" * 300_000)
     with pytest.raises(
-        ValueError, match=r"styled\.xlsx: cannot be read as a workbook: it has more than 1 MiB of styles"
+        ValueError, match=r"styled\.xlsx: cannot be read as a workbook: its xl/styles\.xml is longer than 1 MiB"
     ):
         exchange(run, "tone", book, "anna", styled)
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
@@ -385,14 +396,28 @@ def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_bef
         exchange(run, "tone", book, "anna", sheet)
 
 
-def test_a_small_workbook_that_unpacks_to_a_large_one_is_refused_before_it_is_parsed(run: Path, book: Codebook) -> None:
+@pytest.mark.parametrize("row", ["<c><is>" * 1_200_000 + "</is></c>" * 1_200_000, "<c/>" * 3_000_000])
+def test_a_workbook_of_very_many_elements_is_refused_before_it_is_parsed(row: str, run: Path, book: Codebook) -> None:
     sheet = run.parent / "anna.xlsx"
     exchange(run, "tone", book, "anna", sheet)
-    rewrite_rows(sheet, f"<row>{'<c><is>' * 1_000_000}{'</is></c>' * 1_000_000}</row>")
+    rewrite_rows(sheet, f"<row>{row}</row>")
     with pytest.raises(
-        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it unpacks to more than 100 times its size"
+        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: its xl/worksheets/sheet1\.xml has"
     ):
         exchange(run, "tone", book, "anna", sheet)
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_a_sheet_ends_where_it_could_not_be_read_back_and_the_next_one_goes_on(
+    ending: str, run: Path, book: Codebook, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sheet = run.parent / f"anna.{ending}"
+    whole = sum(len("".join((unit.text, *unit.before))) for unit in units(run, book.unit).values())
+    monkeypatch.setattr("negolab.coding.units._MAX_TEXT", whole // 2)
+    said = [exchange(run, "tone", book, "anna", sheet)[-1] for _ in range(9)]
+    rows = [len([*read_sheet(path, book)]) for path in run.parent.glob(f"anna*.{ending}")]
+    assert sum(rows) == 9 and len(rows) > 1 and f"fill in its {max(rows)} rows" in said[0]
+    assert "are coded" in said[-1], "every unit is in a sheet"
 
 
 def test_codes_are_exported_by_match_turn_and_seat_and_records_are_read_as_before(run: Path, book: Codebook) -> None:
