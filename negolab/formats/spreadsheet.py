@@ -113,7 +113,10 @@ def read_number(text: str, decimal: str = ".") -> str:
 def read_map(path: Path) -> ImportMap:
     """Read a map; a scenario that it names lies beside it. `ValueError` names the place of a mistake."""
     plan = read_toml(path, ImportMap)
-    if str(preset := plan.game.get("preset", "")).endswith(".toml"):
+    preset = plan.game.get("preset", "")
+    if not isinstance(preset, str) or not preset.isprintable() or "{" in preset:
+        raise ValueError(f"{path}: game.preset must be a preset's name or a file beside the map, not {preset!r:.60}")
+    if preset.endswith(".toml"):
         scenario = path.parent / preset
         if not scenario.resolve().is_relative_to(path.parent.resolve()):
             raise ValueError(f"{path}: preset leads out of the map's folder: copy {preset} beside the map")
@@ -494,4 +497,4 @@ def _named_columns(plan: ImportMap) -> list[tuple[str, str]]:
     found = [(f"columns.{name}", column) for name, column in plan.columns.items()]
     for place, by in offered:
         found += [(place, column) for column in ((by,) if isinstance(by, str) else by.values())]
-    return found + [("game", column) for column in re.findall(r'"\{([^"]+)\}"', json.dumps(plan.game))]
+    return found + [("game", column) for column in re.findall(r'"\{([^"]+)\}"', json.dumps(plan.game, default=str))]

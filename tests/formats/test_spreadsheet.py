@@ -169,6 +169,13 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
         (MAP.replace("action =", "acton ="), "did you mean action?"),
         (f'delimiter = "(x+x+)+y"\n{MAP}', "delimiter"),
         (MAP.replace("[game]", '[game]\npreset = "../other.toml"'), "preset leads out of the map's folder: copy"),
+        *(
+            (
+                MAP.replace("[game]", f"[game]\npreset = {preset}"),
+                "game.preset must be a preset's name or a file beside",
+            )
+            for preset in ('["casino"]', "5", '"{price}"', '"a\\u0000.toml"')
+        ),
     ):
         with pytest.raises(ValueError, match=said):
             import_sheet(*write(tmp_path, "match,party,action,price\n", plan), "bargaining")
