@@ -214,6 +214,17 @@ display(Label("drawn at last") if at > 2 else unknown, raw=at < 3)
 """
 
 
+def test_a_page_whose_script_did_not_come_loads_by_itself(gate: Gate, visit: Any) -> None:
+    page = visit()
+    page.clock.install()
+    page.route("**/voila.js*", lambda route: route.abort(), times=1)
+    enter(page, gate.url, "eve")
+    page.wait_for_function("() => document.readyState === 'complete' && document.querySelector('#rendered_cells')")
+    page.clock.fast_forward(70_000)
+    page.get_by_role("button", name="Press").wait_for()
+    page.close()
+
+
 def test_a_page_whose_widget_its_kernel_does_not_know_loads_by_itself(chromium: Any, tmp_path: Path) -> None:
     source = UNKNOWN.format(file=str(tmp_path / "kernels.txt"))
     with running_gate("pool_size=1", page=write_page(tmp_path, source=source)) as own:

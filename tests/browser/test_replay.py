@@ -243,7 +243,8 @@ def test_the_tour_runs_and_its_replay_moves(lab: Served, visit: Any) -> None:
     page.wait_for_timeout(300)
     assert page.locator(".jp-Cell").count() == cells, "JupyterLab's own keys do not act while our controls are used"
     assert page.locator(".js-plotly-plot").count() > 0
-    assert page.locator("[data-mime-type='application/vnd.jupyter.stderr']").count() == 0
+    said = page.locator("[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
+    assert not [text for text in said if "part/s" not in text], "a slow machine shows its progress"
     assert accessibility_violations(page, ".nl-page", least=("serious", "critical")) == []
 
 
