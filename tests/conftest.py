@@ -93,12 +93,13 @@ class Announcer:
     """Writes each failure when it happens: a run that is ended before its summary has named it."""
 
     def __init__(self, config: pytest.Config) -> None:
-        self.terminal: Any = config.pluginmanager.get_plugin("terminalreporter")
+        self.plugins = config.pluginmanager
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed and self.terminal is not None:
+        terminal: Any = self.plugins.get_plugin("terminalreporter")  # none in a worker of xdist
+        if report.failed and terminal is not None:
             last = report.longreprtext.rstrip().rpartition("\n")[2]
-            self.terminal.write_line(f"\n{report.nodeid}: {report.when} failed after {report.duration:.0f} s: {last}")
+            terminal.write_line(f"\n{report.nodeid}: {report.when} failed after {report.duration:.0f} s: {last}")
 
 
 FIRST = ("browser", "sweeps", "widgets", "studies", "players", "runs", "long")

@@ -21,11 +21,12 @@ def test_two_hundred_games_outlast_half_a_minute_of_overload(name: str, tmp_path
     assert 30 < played.seconds < 90
 
 
+@pytest.mark.alone  # a connection must be made within eight of our seconds
 @pytest.mark.parametrize("name", ["gemini/overloaded", "vllm/restarts"])
 def test_two_hundred_games_outlast_five_minutes_out_of_order(name: str, tmp_path: Path) -> None:
-    """Our clock goes sixty times as fast as the service's, which is out of order for five seconds."""
-    with running_services(stretch=3.4) as services:
-        more = {"n": 200, "speed": 60.0, "most": 120.0}
+    """Our clock goes thirty times as fast as the service's, which is out of order for ten seconds."""
+    with running_services(stretch=6.8) as services:
+        more = {"n": 200, "speed": 30.0, "most": 120.0}
         played = play_case(CASES[name], services, tmp_path / "run", "--concurrency", "200", **more)
     assert played.status == 0, played.err
     assert len(played.records) == 200 and not played.stopped
