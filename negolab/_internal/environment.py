@@ -21,19 +21,35 @@ ALLOWED = (
     "SYSTEMROOT",
 )
 """Variables that are passed on; none of them holds a key or token."""
+PATHS = (
+    "PATH",
+    "LD_LIBRARY_PATH",
+    "PYTHONPATH",
+    "PYTHONSTARTUP",
+    "PYTHONUSERBASE",
+    "PYTHONPYCACHEPREFIX",
+    "IPYTHONDIR",
+    "JUPYTER_PATH",
+    "JUPYTER_CONFIG_PATH",
+    "JUPYTER_CONFIG_DIR",
+    "JUPYTER_DATA_DIR",
+)
+"""Variables that say where code is."""
 
 
 def scrubbed_environment(also: Collection[str] = (), **more: str) -> dict[str, str]:
     """Return this process's variables that `ALLOWED` and `also` name, and those in `more`."""
-    variables = {name: os.environ[name] for name in (*ALLOWED, *also) if name in os.environ}
-    return {**variables, **python_path(), "PYDEVD_DISABLE_FILE_VALIDATION": "1", **more}
+    variables = {name: os.environ[name] for name in (*ALLOWED, *also) if name in os.environ and name not in PATHS}
+    paths = {name: text for name, text in absolute_paths().items() if name in ALLOWED}
+    return {**variables, **paths, "PYDEVD_DISABLE_FILE_VALIDATION": "1", **more}
 
 
-def python_path() -> dict[str, str]:
-    """Return PYTHONPATH, if it is set, for a process that runs in another folder, from which it must import nothing.
+def absolute_paths() -> dict[str, str]:
+    """Return the variables `PATHS`, for a process that runs in another folder, of which it must run nothing.
 
-    Python takes a relative entry, and an empty one, as in `:/my/libs`, from the folder in which it runs.
+    A relative entry means the folder in which a process runs, and so does an empty one, as in `:/my/libs`.
     """
-    entries = os.environ.get("PYTHONPATH", "").split(os.pathsep)
-    absolute = os.pathsep.join(str(Path(path).resolve()) for path in entries if path)
-    return {"PYTHONPATH": absolute} if "PYTHONPATH" in os.environ else {}
+    found = {name: os.environ.get(name, "").split(os.pathsep) for name in PATHS}
+    whole = {name: [str(Path(entry).resolve()) for entry in entries if entry] for name, entries in found.items()}
+    usable = {name: [entry for entry in entries if os.pathsep not in entry] for name, entries in whole.items()}
+    return {name: os.pathsep.join(entries) for name, entries in usable.items() if entries}

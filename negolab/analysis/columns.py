@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -17,6 +18,8 @@ from negolab.formatting import FORMULA_STARTS
 
 SHEET_ROWS = 1_048_576
 """Rows of a spreadsheet's sheet, its head included."""
+CELL_LENGTH = 32_767
+"""Characters of a cell of a workbook."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
@@ -224,22 +227,32 @@ def write_xlsx(frames: Iterable[pd.DataFrame], path: Path) -> None:
     """Write frames with the same columns to a workbook of one sheet; text is escaped as by `write_csv`, times are UTC.
 
     Raises:
-        ValueError: A sheet does not hold so many rows.
+        ValueError: A sheet does not hold so many rows, or a cell so much text, which openpyxl would cut.
     """
     from openpyxl import Workbook
 
-    book = Workbook(write_only=True)
-    sheet, rows = book.create_sheet(), 0
-    for at, frame in enumerate(frames):
-        safe = escape_formulas(frame)
-        if at == 0:
-            sheet.append(list(safe.columns))
-        if (rows := rows + len(safe)) >= SHEET_ROWS:
-            raise ValueError(f"{path.name}: a sheet has room for {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
-        for row in safe.itertuples(index=False):
-            sheet.append([_cell(value) for value in row])
+    book, rows = Workbook(write_only=True), 0
+    with closing(book.create_sheet()) as sheet:
+        for at, frame in enumerate(frames):
+            safe = escape_formulas(frame)
+            if at == 0:
+                sheet.append(list(safe.columns))
+            _check_room(safe, rows := rows + len(safe), path)
+            for row in safe.itertuples(index=False):
+                sheet.append([_cell(value) for value in row])
     with replacing(path) as draft:
         book.save(draft)
+
+
+def _check_room(frame: pd.DataFrame, rows: int, path: Path) -> None:
+    if rows >= SHEET_ROWS:
+        raise ValueError(f"{path.name}: a sheet has room for {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
+    longest = max((len(cell) for name in frame for cell in frame[name] if isinstance(cell, str)), default=0)
+    if longest > CELL_LENGTH:
+        raise ValueError(
+            f"{path.name}: a cell of a workbook has room for {CELL_LENGTH:,} characters, and a text here has "
+            f"{longest:,}: choose CSV"
+        )
 
 
 def _cell(value: Any) -> Any:

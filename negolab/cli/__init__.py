@@ -111,7 +111,7 @@ def main() -> None:
     skip_iri_parser()
     try:
         code = app(standalone_mode=False)
-        sys.stdout.flush()
+        print(end="", flush=True)  # also where there is none, as in a job that closed it
     except BrokenPipeError:  # who read it has gone, as `head` does; nothing is left to be written at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)

@@ -7,6 +7,7 @@ import re
 import time
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from glob import escape
 from hashlib import blake2b
 from itertools import accumulate, count
 from pathlib import Path
@@ -36,6 +37,8 @@ _MAX_ROWS, _MAX_COLUMNS, _CELL_BYTES = 1 << 20, 1000, 8
 """Rows and columns of a workbook that are read; Excel has no more rows."""
 _MAX_ELEMENTS = 1 << 21
 """Elements of a workbook's sheet, or of its texts: a cell that we write has three."""
+_MAX_OTHERS = 1 << 17
+"""Elements of another part: a style takes a hundred times its length, and a workbook may call any part its sheet."""
 _MAX_TEXT = MAX_BYTES >> 3
 """Characters in a sheet that we write: a file may have some five bytes for one."""
 MOST_CODERS, MOST_CODES = 100, 1000
@@ -256,7 +259,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
     first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
     if first.suffix not in (".csv", ".xlsx"):
         raise ValueError(f"{first}: a sheet is a .csv or an .xlsx file")
-    parts = first.parent.glob(f"{first.stem}-part[0-9]*{first.suffix}")
+    parts = first.parent.glob(f"{escape(first.stem)}-part[0-9]*{first.suffix}")
     # A link to a file elsewhere in the source's folder is somebody else's; one that the user names is not.
     there = [path for path in (first, *sorted(parts)) if path.exists() and (sheet or not path.is_symlink())]
     read: dict[str, tuple[dict[str, int], Path]] = {}
@@ -351,11 +354,9 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
 
 def _check_part(name: str, xml: bytes) -> None:
     """Raise `ValueError` if a part of a workbook would take minutes, as a small file may that repeats itself."""
-    is_text = name.startswith("xl/worksheets/") or name == "xl/sharedStrings.xml"
-    if not is_text and name.endswith(".xml") and len(xml) > 1 << 20:  # a style takes a hundred times its length
-        raise ValueError(f"its {name} is longer than 1 MiB: copy its cells to a new workbook")
-    if is_text and xml.count(b"<") - xml.count(b"</") > _MAX_ELEMENTS:
-        raise ValueError(f"its {name} has more than {_MAX_ELEMENTS:,} elements: use a .csv file")
+    most = _MAX_ELEMENTS if name.startswith(("xl/worksheets/", "xl/sharedStrings.")) else _MAX_OTHERS
+    if xml.count(b"<") - xml.count(b"</") > most:
+        raise ValueError(f"its {name} has more than {most:,} elements: copy its cells to a .csv file")
 
 
 def _width(sheet: Any) -> int:

@@ -22,6 +22,7 @@ from negolab.coding.codebook import Code, Codebook, read_codebook
 from negolab.coding.units import (
     Place,
     Reading,
+    Unit,
     all_readings,
     exchange,
     keep,
@@ -357,7 +358,7 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     with ZipFile(styled, "w", ZIP_DEFLATED) as packed:
         packed.writestr("xl/styles.xml", b"<xf/>" * 300_000)
     with pytest.raises(
-        ValueError, match=r"styled\.xlsx: cannot be read as a workbook: its xl/styles\.xml is longer than 1 MiB"
+        ValueError, match=r"styled\.xlsx: cannot be read as a workbook: its xl/styles\.xml has more than 131,072"
     ):
         exchange(run, "tone", book, "anna", styled)
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
@@ -407,11 +408,21 @@ def test_a_workbook_of_very_many_elements_is_refused_before_it_is_parsed(row: st
         exchange(run, "tone", book, "anna", sheet)
 
 
+def test_a_text_that_a_workbook_would_cut_is_refused(run: Path, book: Codebook) -> None:
+    sheet = run.parent / "anna.xlsx"
+    unit = Unit("one", "x" * 32_768)
+    with pytest.raises(
+        ValueError, match=r"anna\.xlsx: a cell of a workbook has room for 32,767 characters, and a text"
+    ):
+        write_sheet(sheet, [unit], book)
+    assert not sheet.exists()
+
+
 @pytest.mark.parametrize("ending", ["csv", "xlsx"])
 def test_a_sheet_ends_where_it_could_not_be_read_back_and_the_next_one_goes_on(
     ending: str, run: Path, book: Codebook, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sheet = run.parent / f"anna.{ending}"
+    sheet = run.parent / f"anna[1].{ending}"  # as a browser calls a second download
     whole = sum(len("".join((unit.text, *unit.before))) for unit in units(run, book.unit).values())
     monkeypatch.setattr("negolab.coding.units._MAX_TEXT", whole // 2)
     said = [exchange(run, "tone", book, "anna", sheet)[-1] for _ in range(9)]

@@ -71,6 +71,9 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
         (folder / "sphinxcontrib").mkdir()
         (folder / "sphinxcontrib/__init__.py").write_text(leaves)  # in place of an installed namespace
     cell = nbformat.v4.new_code_cell(leaves.replace("__file__", "'cell'"))
+    for folder in (got, got / "games"):
+        (folder / "profile_default/startup").mkdir(parents=True)
+        (folder / "profile_default/startup/00.py").write_text(leaves)
     (got / "evil-1.0.dist-info").mkdir()
     (got / "evil-1.0.dist-info/entry_points.txt").write_text("[negolab.games]\npie = numexpr")
     # The page would restore this widget, whose module is JavaScript, when the notebook is opened.
@@ -80,8 +83,9 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
     run = f"cycler.__init__.__globals__.os.system('touch {tmp_path / 'ran'}')"
     (got / "lab/index.html.j2").write_text(f"{{{{ {run} }}}}")
     command = [*NEGOLAB, "lab", "--dir", str(got), "--no-browser", f"--port={free_port()}"]
-    # An empty entry is the folder in which a kernel runs.
+    # A relative or empty entry would mean the folder in which a kernel runs.
     env = {**os.environ, "PYTHONPATH": os.pathsep + os.environ.get("PYTHONPATH", str(tmp_path / "libraries"))}
+    env |= {"IPYTHONDIR": "", "PYTHONSTARTUP": "brotli.py"}
     with running(command, "negolab is at", cwd=tmp_path, env=env) as (line, _), httpx2.Client(timeout=60) as client:
         address, _, token = line.split()[3].partition("lab/tree/")
         headers = {"Authorization": f"token {token.rpartition('token=')[2]}"}

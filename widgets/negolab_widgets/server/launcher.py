@@ -25,7 +25,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from negolab import catalog
-from negolab._internal.environment import python_path
+from negolab._internal.environment import PATHS, absolute_paths
 from negolab._internal.files import notebooks
 from negolab.cli.serve import LabOptions, PageOptions, ServeOptions
 from negolab.studies.doctor import default_max_kernels
@@ -398,16 +398,12 @@ def run_lab(options: LabOptions) -> int:
     command = [*config.LAB, *(f"--{name}={value}" for name, value in settings.items())]
     # Its settings turn off the question about news, show Markdown rendered, and turn off Voila, which runs a notebook
     # when its address is fetched, as an image in a stranger's text may do.
-    config_path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share"), os.environ.get("JUPYTER_CONFIG_PATH"))))
     # Its kernel searches a notebook's folder last, so that a file there is imported in place of no installed module.
-    path = os.pathsep.join(filter(None, (str(config.PACKAGE / "share/lab"), os.environ.get("JUPYTER_PATH"))))
-    env = {
-        **os.environ,
-        **python_path(),
-        "JUPYTER_TOKEN": token,
-        "JUPYTER_CONFIG_PATH": config_path,
-        "JUPYTER_PATH": path,
-    }
+    paths = absolute_paths()
+    for name, first in (("JUPYTER_CONFIG_PATH", "share"), ("JUPYTER_PATH", "share/lab")):
+        paths[name] = os.pathsep.join(filter(None, (str(config.PACKAGE / first), paths.get(name))))
+    env = {name: text for name, text in os.environ.items() if name not in PATHS}
+    env |= {**paths, "JUPYTER_TOKEN": token}
     # Elsewhere than in the folder, whose templates would be run when a notebook is exported.
     child = Child("JupyterLab", command, env, {"cwd": config.PACKAGE, "umask": -1})
     with terminating([child]):
