@@ -1,5 +1,4 @@
-"""What is read from the environment: addresses, and API keys, which are sent to their endpoint only and redacted
-everywhere else."""
+"""Settings from the environment: addresses, and API keys, sent to their endpoint only and redacted elsewhere."""
 
 from __future__ import annotations
 
