@@ -158,7 +158,7 @@ def test_the_lobby_says_who_sits_where_and_what_the_opponent_does() -> None:
 def test_a_choice_that_is_not_offered_is_refused() -> None:
     lobby = Lobby()
     for field in (lobby._game, lobby._preset, lobby._opponent):
-        with pytest.raises(TraitError, match=r"'os\.path' is none of"):
+        with pytest.raises(TraitError, match=r"'os\.path' is not one of"):
             field.take("os.path")
 
 
