@@ -20,9 +20,9 @@ import sys
 import sysconfig
 import traceback
 from collections.abc import Iterable, Mapping
+from importlib import metadata
 from importlib.abc import MetaPathFinder
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
-from importlib.metadata import EntryPoint, distributions
 from importlib.util import spec_from_file_location
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -189,10 +189,10 @@ def open_folder() -> None:
     workers.prelude = "from negolab import user_code; user_code.open_folder(); "
 
 
-def entry_points(group: str) -> tuple[EntryPoint, ...]:
+def entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
     """Return the entry points of installed packages: what lies beside a notebook is not installed."""
-    installed = distributions(path=[path for path in sys.path if path])
-    return tuple(dict.fromkeys(point for each in installed for point in each.entry_points if point.group == group))
+    points = metadata.entry_points(group=group)
+    return tuple(point for point in points if point.dist is None or Path(str(point.dist.locate_file(""))).is_absolute())
 
 
 def _importer() -> str:

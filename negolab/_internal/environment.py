@@ -49,7 +49,10 @@ def absolute_paths() -> dict[str, str]:
 
     A relative entry means the folder in which a process runs, and so does an empty one, as in `:/my/libs`.
     """
-    found = {name: os.environ.get(name, "").split(os.pathsep) for name in PATHS}
-    whole = {name: [str(Path(entry).resolve()) for entry in entries if entry] for name, entries in found.items()}
-    usable = {name: [entry for entry in entries if os.pathsep not in entry] for name, entries in whole.items()}
-    return {name: os.pathsep.join(entries) for name, entries in usable.items() if entries}
+    found = {}
+    for name in PATHS:
+        entries = [str(Path(entry).resolve()) for entry in os.environ.get(name, "").split(os.pathsep) if entry]
+        # A folder whose name has the separator would be read as two.
+        if usable := [entry for entry in entries if os.pathsep not in entry]:
+            found[name] = os.pathsep.join(usable)
+    return found

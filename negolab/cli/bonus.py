@@ -12,8 +12,9 @@ import typer
 from negolab.cli.options import Db, advanced
 from negolab.cli.play import printable
 from negolab.cli.study import open_known_database
-from negolab.studies.bonus import PAID, RETURNED, PanelFormat, Settlement, settle, write_again
+from negolab.studies.bonus import Settlement, settle, write_again
 from negolab.studies.database import Database
+from negolab.studies.panel import PAID, RETURNED, PanelFormat
 from negolab.studies.payment import Currency
 from negolab.studies.study_file import read_study
 

@@ -163,7 +163,8 @@ def drop_upgrade(data: bytes) -> bytes:
     return data.replace(b"Upgrade: websocket", b"X-Dropped: websocket")
 
 
-def test_a_page_behind_a_proxy_without_websockets_says_so(tmp_path: Path) -> None:
+@pytest.mark.alone
+def test_a_page_behind_a_proxy_without_websockets_says_so_within_15_seconds(tmp_path: Path) -> None:
     path, own = needs("chromium", "chromium"), free_port()
     url = f"http://127.0.0.1:{own}/"
 
@@ -177,7 +178,7 @@ def test_a_page_behind_a_proxy_without_websockets_says_so(tmp_path: Path) -> Non
                 page.set_default_timeout(PATIENCE)
                 await page.goto(f"{url}join/good-ann")
                 await page.get_by_role("button", name="Continue").click()
-                await page.get_by_text(gate_texts["banners"]["shut"]).wait_for()
+                await page.get_by_text(gate_texts["banners"]["shut"]).wait_for(timeout=15_000)
                 assert not await page.get_by_text("Loading widget").first.is_visible()
             await browser.close()
 

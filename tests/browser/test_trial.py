@@ -86,6 +86,7 @@ def test_what_fails_on_a_page_is_found(tmp_path: Path, capsys: Any, monkeypatch:
     assert code == 1 and "nothing is wrong" not in out
     assert "wrong: browser 1 (1280 px): the study ended as error, at " in out, out
     assert "wrong: the host noted an error" in out and "wrong: the server printed: negolab host: match" in out, out
+    assert "stopped by a fault: ZeroDivisionError in mine.py, line 5, in act" in out, out
 
 
 @pytest.mark.browser

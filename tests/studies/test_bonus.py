@@ -19,11 +19,13 @@ from negolab.cli import bonus as cli_bonus
 from negolab.cli.bonus import bonus_lines
 from negolab.cli.study import status_lines
 from negolab.studies import bonus
+from negolab.studies import panel as panel_export
 from negolab.studies.authentication import hash_panel_id
-from negolab.studies.bonus import PanelFormat, Settlement, settle
+from negolab.studies.bonus import Settlement, settle
 from negolab.studies.database import Database, Participant, payments
 from negolab.studies.earnings import shown_earnings
 from negolab.studies.export import export
+from negolab.studies.panel import PanelFormat
 from negolab.studies.status import status
 from negolab.studies.study_config import Study
 from negolab.studies.study_file import read_study
@@ -352,11 +354,11 @@ def test_more_people_than_a_study_has_are_refused_and_each_id_is_hashed_once(
     panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     hashed: list[str] = []
-    hash_id = bonus.hash_panel_id
-    monkeypatch.setattr(bonus, "hash_panel_id", lambda id, salt: hashed.append(id) or hash_id(id, salt))
+    hash_id = panel_export.hash_panel_id
+    monkeypatch.setattr(panel_export, "hash_panel_id", lambda id, salt: hashed.append(id) or hash_id(id, salt))
     said = " ".join(panel.settle(*(("one", "APPROVED") for _ in range(50))).said)
     assert hashed == ["one"] and " and 41 more (APPROVED)" in said and " and 50" not in said
-    monkeypatch.setattr(bonus, "MAX_PEOPLE", 2)
+    monkeypatch.setattr(panel_export, "MAX_PEOPLE", 2)
     with pytest.raises(ValueError, match=r"export.csv: has more than 2 people: export those of this study only"):
         panel.settle(*((f"id{i}", "APPROVED") for i in range(3)))
     assert hashed == ["one"], "nothing is hashed in vain"
@@ -528,7 +530,7 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
 def test_two_spellings_of_one_participant_are_paid_once_and_named(
     panel: Panel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bonus, "hash_panel_id", lambda id, salt: hash_panel_id(id.casefold(), salt))
+    monkeypatch.setattr(panel_export, "hash_panel_id", lambda id, salt: hash_panel_id(id.casefold(), salt))
     panel.add("one", "partner")
     settled = panel.settle(("ONE", "RETURNED"), ("one", "APPROVED"), (" One\xa0", "APPROVED"))
     assert lines(settled.path) == [["ONE", "1.50"]]

@@ -16,8 +16,9 @@ import pytest
 
 from negolab.studies import bonus
 from negolab.studies.authentication import hash_panel_id
-from negolab.studies.bonus import PanelFormat, settle
+from negolab.studies.bonus import settle
 from negolab.studies.database import Database, payments
+from negolab.studies.panel import PanelFormat
 from negolab.studies.study_file import read_study
 from tests.studies.test_bonus import FILE, HEAD
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from negolab.record import Record
 from negolab.store import read
+from negolab.studies.texts import format_payoff
 from negolab.studies.trial.browsers import FITS_WIDTH, HEIGHT, TALLEST
 
 SHOTS = Path(os.environ.get("NEGOLAB_SHOTS", "data/runs/screenshots"))
@@ -94,8 +95,7 @@ def check_result(table: Any, out: Any, game: str) -> None:
     record = _kept(out, text)
     (seat,) = (s for s, name in record.header.players.items() if name == "person")
     assert record.header.game == game
-    amount, *_ = record.game.format_payoff(record.payoffs[seat]).split()  # the page words the unit for people
-    assert f"Your result: {amount}" in text
+    assert f"Your result: {format_payoff(record.game, record.payoffs[seat])}." in text
 
 
 # A small page at the gate
