@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -714,6 +715,30 @@ def test_a_single_table_that_is_emptied_or_older_under_a_host_is_noticed(databas
         known, last = database.id, database.last
     with pytest.raises(ValueError, match=r"lacks what was saved last|its table events lacks some"):
         Database(database_url, known=known, last=last)
+
+
+@pytest.mark.database
+@pytest.mark.parametrize("table", ["answers", "attempts"])
+@pytest.mark.parametrize("gone", ["before", "after"])
+def test_answers_that_are_gone_just_before_or_after_somebody_withdraws_are_noticed(
+    database_url: str, table: str, gone: str
+) -> None:
+    with closing(Database(database_url)) as database:
+        database.claim()
+        database.study("haggling", "text")
+        one, two, three = database.invite("haggling", 3)
+        for person in (one, two, three):
+            database.answer(person.id, {"age": "33"})
+            database.attempt(person.id, 1, {"paid": "nothing"}, {"paid": False})
+        database.hold()
+        if gone == "after":
+            database.withdraw(one.id)
+        with closing(Database(database_url)) as other, other._write() as c:
+            c.execute(sa.text(f"DELETE FROM {table} WHERE participant = :id"), {"id": two.id})
+        use = database.hold if gone == "after" else partial(database.withdraw, one.id)
+        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+            use()
+        assert database.participant(one.id).status == ("withdrawn" if gone == "after" else "invited")
 
 
 @pytest.mark.database

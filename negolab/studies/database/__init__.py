@@ -11,6 +11,7 @@ from sqlalchemy.engine import Connection
 from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import Reply, Seat
 from negolab.studies.database.base import Note
+from negolab.studies.database.condition import counts
 from negolab.studies.database.matches import Matches, StoredMatch, decode, encode
 from negolab.studies.database.participants import (
     ACTIVE,
@@ -58,7 +59,11 @@ class Database(ParticipantTables, Matches, Payments):
         Args:
             id: Id of the participant.
         """
-        self.change(id, "withdrawn", status="withdrawn", ended=self.clock())
+        with self._write() as c:
+            self._check_last(counts(c))
+            self.change(id, "withdrawn", status="withdrawn", ended=self.clock())
+            left = counts(c)  # by `hold` alone, what others delete until it looks again would not be missed
+        self.last |= left
         self.purge(id)
 
     def pauses(self, study: str) -> dict[str, Pause]:
