@@ -35,10 +35,13 @@ def stage(work: Path) -> None:
     for page in (work / "guide").glob("*.md"):
         page.write_text(page.read_text("utf-8").replace("](../../README.md)", "](../index.md#set-up)"), "utf-8")
     guide = work / "guide/README.md"
-    linked = re.findall(r"\((?!README)([\w-]+)\.md\)", guide.read_text("utf-8"))
-    pages = dict.fromkeys([*linked, *sorted(path.stem for path in guide.parent.glob("*.md") if path != guide)])
+    # The sidebar has the groups of the guide's list; Sphinx warns of a page that the list lacks.
+    groups = re.split(r"^(?:## (.+)|(.+):)$", guide.read_text("utf-8"), flags=re.M)[1:]
     with guide.open("a", encoding="utf-8") as file:
-        file.write(f"\n\n```{{toctree}}\n:hidden:\n\n{chr(10).join(pages)}\n```\n")
+        for heading, subheading, text in zip(groups[::3], groups[1::3], groups[2::3], strict=True):
+            if pages := re.findall(r"\(([\w-]+)\.md\)", text):
+                caption = f":hidden:\n:caption: {heading or subheading}"
+                file.write(f"\n\n```{{toctree}}\n{caption}\n\n{chr(10).join(pages)}\n```\n")
     shutil.copy(ROOT / "notebooks/tour.ipynb", work)
     changes = (ROOT / "CHANGELOG.md").read_text("utf-8").replace("](notebooks/", "](")
     (work / "changelog.md").write_text(changes, "utf-8")
