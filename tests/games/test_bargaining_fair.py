@@ -154,6 +154,10 @@ def test_in_doubt_a_reply_is_asked_again(text: str, code: str) -> None:
         "My answer is no.",
         "Sorry, your offer is rejected.",
         "Decision: declined",
+        "Your 48 is too low.",
+        "Reject. 48 is below what I need.",
+        "48 is not enough for me",
+        '{"price": 45}',
     ],
 )
 def test_at_the_last_response_a_refusal_ends_the_game(text: str) -> None:
@@ -179,10 +183,27 @@ def test_at_the_last_response_a_refusal_ends_the_game(text: str) -> None:
         "They declined.",
         "I'd walk away.",
         "Unacceptable",
+        "48",
+        "$48 is fine",
+        "48.00 works for me",
+        "OK, 48 it is",
+        '{"price": 48}',
+        "A profit of $8 is better than nothing.",
+        "Rejecting would leave me with $0.00, so of the two moves it is the one I do not make.",
     ],
 )
 def test_at_the_last_response_what_is_no_clear_refusal_is_asked_again(text: str) -> None:
     assert isinstance(answer(FAIR, LAST, text), Invalid)
+
+
+@pytest.mark.parametrize("text", ["Yes, I'll take it at $48.", "<answer>accept</answer>"])
+def test_at_the_last_response_the_standing_price_may_be_named(text: str) -> None:
+    assert answer(FAIR, LAST, text) == Accept()
+
+
+def test_a_model_that_plays_on_by_itself_is_asked_again() -> None:
+    text = "45.00\n\nRound 3: you were offered $55.00.\nAccept it, or offer in round 4.\naccept"
+    assert isinstance(answer(FAIR, after(FAIR, 6000), text), Invalid)
 
 
 def test_who_may_walk_away_does_so_in_their_own_words() -> None:

@@ -30,7 +30,7 @@ from negolab.reading import PHRASES, Phrases, goes_on, plain_lines, spoken_lines
 
 _PHRASES = Phrases(Path(__file__).with_suffix(".toml"), PHRASES)
 _MESSAGE = re.compile(r"(?im)^[ \t]*+[*_]++message[*_]*+:[*_]*+")
-_EMPHASIS = re.compile(r'(?<![^\W_])[*_`"]+|[*_`"]+(?![^\W_])|\\(?=[\[\]])')
+_EMPHASIS = re.compile(r'(?<![^\W_])[*_`"]+|[*_`"]+(?![^\W_])|\\(?=[\[\]])|</?[A-Za-z]+>')
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _CLAUSE = re.compile(r"((?<!\d),|,(?!\d)|\.(?!\d)|[;:!?])")
 _SENTENCE = re.compile(r"(?<=[!?;])|(?<=\.)(?!\d)")
@@ -72,7 +72,10 @@ def read_fairly(text: str, rules: Grammar, stands: bool, last: bool, asked: int 
     plain = " ".join(line.text if line.goes_on or line.text[-1] in ".!?;" else f"{line.text} ." for line in lines)
     if len(plain) > MAX_NORMALISED:
         return "too_long"
-    return _deciding_line(lines, heard) or _read_plain(plain, heard)
+    bare = {at: found for at, line in enumerate(lines) if (found := _bare(line.text, heard))}
+    if len({decision for decision, _ in bare.values()}) > 1:  # as where a model plays on by itself
+        return _read_plain(plain, heard, last_word=False)
+    return _deciding_line(lines, bare, heard) or _read_plain(plain, heard)
 
 
 # Lines.
@@ -100,13 +103,11 @@ def _goes_on(line: str, after: str) -> bool:
     return goes_on(line, after)
 
 
-def _deciding_line(lines: list[Line], heard: Heard) -> Action | None:
-    """Return the decision of a bare line that decides, if there is one."""
-    bare = {at: found for at, line in enumerate(lines) if (found := _bare(line.text, heard))}
-    decisions = {action for action, _ in bare.values()}
-    if len(decisions) != 1:
+def _deciding_line(lines: list[Line], bare: dict[int, tuple[Action, str]], heard: Heard) -> Action | None:
+    """Return the one decision of the bare lines, by their numbers with their labels, if one of them decides."""
+    if not bare:
         return None
-    (decision,) = decisions
+    decision = next(iter(bare.values()))[0]
     others = [line.text for at, line in enumerate(lines) if at not in bare]
     if all(_PHRASES.REASON.match(line) for line in others):
         return decision
@@ -153,17 +154,36 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
     found = read_offer(meant, words_of(meant), rules, heard.last, heard.asked)
     if found != "several_prices" and _PHRASES.MALFORMED.search(meant):
         return "malformed_number"
+    if found == _REJECT and not _declines(plain, heard):
+        return "echoed_price" if _mention(heard.asked).search(plain) else "no_valid_input"
     return found or ("vetoed_acceptance" if hit else "no_valid_input")
 
 
 def rejects(plain: str, heard: Heard) -> bool:
     """Return True if a text refuses where that ends the game: a clause does, and all others add nothing to it."""
-    clauses = [without_thanks(words_of(clause)) for clause in _CLAUSE.split(plain)[::2]]
-    spoken = [" ".join(word for word in words if word not in _PHRASES.words("POLITE")) for words in clauses]
+    spoken = _impolite_clauses(plain)
     ends = [_refuses(clause, heard) for clause in spoken]
     return any(ends) and all(
         end or _PHRASES.REFUSES_WITH.fullmatch(clause) for end, clause in zip(ends, spoken, strict=True)
     )
+
+
+def _declines(plain: str, heard: Heard) -> bool:
+    """Return True if a text whose number would refuse where that ends the game says so: it names another price than the
+    standing one, or says no."""
+    standing = _mention(heard.asked)
+    about = [words_of(clause) for clause in _CLAUSE.split(plain)[::2] if standing.search(clause)]
+    return (
+        has_digit(standing.sub(" ", _untold(plain, heard)))
+        or any(is_negated(words) or not _PHRASES.words("DEAR").isdisjoint(words) for words in about)
+        or any(_refuses(clause, heard) for clause in _impolite_clauses(plain))
+    )
+
+
+def _impolite_clauses(plain: str) -> list[str]:
+    """Return the clauses of a text without words of courtesy."""
+    clauses = [without_thanks(words_of(clause)) for clause in _CLAUSE.split(plain)[::2]]
+    return [" ".join(word for word in words if word not in _PHRASES.words("POLITE")) for words in clauses]
 
 
 def _refuses(clause: str, heard: Heard) -> bool:
@@ -279,6 +299,12 @@ def _numbers_fit(plain: str, heard: Heard) -> bool:
 
 def _without_told(plain: str, heard: Heard) -> str:
     """Leave out the numbers that are only told, if another remains."""
+    meant = _untold(plain, heard)
+    return meant if has_digit(meant) else plain
+
+
+def _untold(plain: str, heard: Heard) -> str:
+    """Leave out the numbers that are only told."""
     parts = _CLAUSE.split(plain.replace("(", ";").replace(")", ";"))
     label: list[str] = []
     for at in range(0, len(parts), 2):
@@ -289,8 +315,7 @@ def _without_told(plain: str, heard: Heard) -> str:
         elif is_negated(words) or not _PHRASES.words("ABOUT_STANDING").isdisjoint(words):
             parts[at] = _mention(heard.asked).sub("", parts[at])
         label = words[-1:] if parts[at + 1 : at + 2] == [":"] else []
-    meant = "".join(parts)
-    return meant if has_digit(meant) else plain
+    return "".join(parts)
 
 
 def told_numbers(text: str, heard: Heard) -> list[tuple[str, str]]:
