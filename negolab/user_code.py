@@ -475,7 +475,10 @@ def trust(source: CodeSource) -> None:
 
 def _trusted_file() -> Path:
     name = os.environ.get(TRUSTED)
-    return Path(name).expanduser() if name else platformdirs.user_data_path("negolab") / "trusted.txt"
+    file = Path(name).expanduser() if name else platformdirs.user_data_path("negolab") / "trusted.txt"
+    if not file.is_absolute():  # it could be a stranger's, in the folder at hand
+        raise ValueError(f"${TRUSTED} is {name}: set it to an absolute path")
+    return file
 
 
 # Folders of records.

@@ -33,6 +33,8 @@ PATHS = (
     "JUPYTER_CONFIG_PATH",
     "JUPYTER_CONFIG_DIR",
     "JUPYTER_DATA_DIR",
+    "XDG_CONFIG_HOME",
+    "XDG_DATA_HOME",
 )
 """Variables that say where code is."""
 

@@ -20,7 +20,7 @@ SHEET_ROWS = 1_048_576
 """Rows of a spreadsheet's sheet, its head included."""
 CELL_LENGTH = 32_767
 """Characters of a cell of a workbook."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
 MEASURED = 10_000

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import lzma
 import re
 import time
 import zlib
@@ -39,6 +40,11 @@ _MAX_ELEMENTS = 1 << 21
 """Elements of a workbook's sheet, or of its texts: a cell that we write has three."""
 _MAX_OTHERS = 1 << 17
 """Elements of another part: a style takes a hundred times its length, and a workbook may call any part its sheet."""
+_ATTRIBUTES = 8
+"""Attributes for each of these elements."""
+_LONG = 1 << 18
+"""Bytes of a tag with the text behind it: a cell's text has fewer."""
+_SHORT_TAGS = re.compile(rb"(?:[^<]{0,%d}+<)*+[^<]{0,%d}+" % (_LONG, _LONG))
 _MAX_TEXT = MAX_BYTES >> 3
 """Characters in a sheet that we write: a file may have some five bytes for one."""
 MOST_CODERS, MOST_CODES = 100, 1000
@@ -331,7 +337,8 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     outside would make millions of them."""
     from openpyxl import load_workbook
 
-    kinds = (BadZipFile, zlib.error, EOFError, RuntimeError, LookupError, ValueError, TypeError, SyntaxError)
+    packing = (BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError)
+    kinds = (*packing, RuntimeError, LookupError, ArithmeticError, ValueError, TypeError, SyntaxError)
     data = io.BytesIO(read_bytes(path))
     with located(f"{path}: cannot be read as a workbook", kinds):
         with ZipFile(data) as packed:
@@ -355,8 +362,12 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
 def _check_part(name: str, xml: bytes) -> None:
     """Raise `ValueError` if a part of a workbook would take minutes, as a small file may that repeats itself."""
     most = _MAX_ELEMENTS if name.startswith(("xl/worksheets/", "xl/sharedStrings.")) else _MAX_OTHERS
-    if xml.count(b"<") - xml.count(b"</") > most:
+    if xml.count(b"<") - xml.count(b"</") > most or xml.count(b"=") > _ATTRIBUTES * most:
         raise ValueError(f"its {name} has more than {most:,} elements: copy its cells to a .csv file")
+    # The parser reads what it has of a tag or comment again with each piece that it is given.
+    is_xml = xml[:8].lstrip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n").startswith(b"<")
+    if is_xml and (b"\0" in xml or b"<!" in xml or xml.rfind(b"<?") > _LONG or not _SHORT_TAGS.fullmatch(xml)):
+        raise ValueError(f"its {name} has a tag or comment that no sheet needs: copy its cells to a .csv file")
 
 
 def _width(sheet: Any) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -74,7 +75,9 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
     """
     text = read_text(file)
     head = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=head.count)
+    delimiter = max(
+        ",;\t", key=lambda mark: (form.id_column in next(csv.reader([head], delimiter=mark)), head.count(mark))
+    )
     rows: dict[str, list[tuple[int, str]]] = defaultdict(list)
     try:
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -86,13 +89,14 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                     f"{delimiter!r} in quotes, or remove the line"
                 )
             id = (row[form.id_column] or "").strip(" \t\xa0")
+            id = re.sub(r'="(\w+)"', r"\1", id)  # how spreadsheets are told that an ID is text
             status = (row[form.status_column] or "").strip() if form.status_column else ""
             if not id:
                 raise ValueError(f"{file}: line {reader.line_num}: {form.id_column!r} is empty")
             if id.startswith(FORMULA_STARTS):
                 raise ValueError(
                     f"{file}: line {reader.line_num}: {id!r} looks like a formula, which a spreadsheet would "
-                    "evaluate: remove the line"
+                    "evaluate: write the ID by itself"
                 )
             if not id.isprintable():
                 raise ValueError(f"{file}: line {reader.line_num}: {id!r} has an invisible character: remove it")

@@ -314,12 +314,13 @@ def test_a_unit_or_a_column_that_stands_twice_in_a_sheet_is_named(run: Path, boo
 
 
 def share_text(sheet: Path, text: str, cells: int) -> None:
-    """Add a row to a workbook whose cells share one text."""
+    """Add rows of four cells to a workbook that share one text."""
     with ZipFile(sheet) as packed:
         parts = {name: packed.read(name).decode() for name in packed.namelist()}
     page, texts = "xl/worksheets/sheet1.xml", "xl/sharedStrings.xml"
-    row = '<c t="s"><v>0</v></c>' * cells
-    parts[page] = re.sub("<dimension.*?/>", "", parts[page].replace("</sheetData>", f"<row>{row}</row></sheetData>"))
+    row = '<c t="s"><v>0</v></c>' * 4
+    rows = f"<row>{row}</row>" * (cells // 4)
+    parts[page] = re.sub("<dimension.*?/>", "", parts[page].replace("</sheetData>", f"{rows}</sheetData>"))
     head = 'xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"'
     kind = "application/vnd.openxmlformats-officedocument.spreadsheetml.sharedStrings+xml"
     kinds = "[Content_Types].xml"
@@ -351,7 +352,7 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     workbook.worksheets[0]["XFD100000"] = "x"
     workbook.save(sheet)
     assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
-    share_text(sheet, random.Random(1).randbytes(8_000_000).hex(), cells=10)
+    share_text(sheet, random.Random(1).randbytes(16_000).hex(), cells=3_000)
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
         exchange(run, "tone", book, "anna", sheet)
     styled = run.parent / "styled.xlsx"
@@ -397,8 +398,21 @@ def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_bef
         exchange(run, "tone", book, "anna", sheet)
 
 
-@pytest.mark.parametrize("row", ["<c><is>" * 1_200_000 + "</is></c>" * 1_200_000, "<c/>" * 3_000_000])
-def test_a_workbook_of_very_many_elements_is_refused_before_it_is_parsed(row: str, run: Path, book: Codebook) -> None:
+@pytest.mark.parametrize(
+    "row",
+    [
+        "<c><is>" * 1_200_000 + "</is></c>" * 1_200_000,
+        "<c/>" * 3_000_000,
+        f'<c a="{"x>" * 8_000_000}"/>',
+        f"<c {' '.join(f'a{n}={chr(34) * 2}' for n in range(400_000))}/>",
+        f"<!-- {'x>' * 8_000_000} -->",
+        f"<?x {'x>' * 8_000_000}?>",
+    ],
+    ids=["deep", "wide", "attribute", "attributes", "comment", "instruction"],
+)
+def test_a_workbook_of_very_many_or_long_elements_is_refused_before_it_is_parsed(
+    row: str, run: Path, book: Codebook
+) -> None:
     sheet = run.parent / "anna.xlsx"
     exchange(run, "tone", book, "anna", sheet)
     rewrite_rows(sheet, f"<row>{row}</row>")
@@ -406,6 +420,12 @@ def test_a_workbook_of_very_many_elements_is_refused_before_it_is_parsed(row: st
         ValueError, match=r"anna\.xlsx: cannot be read as a workbook: its xl/worksheets/sheet1\.xml has"
     ):
         exchange(run, "tone", book, "anna", sheet)
+
+
+def test_a_text_with_characters_that_no_workbook_may_hold_is_read_back_without_them(run: Path, book: Codebook) -> None:
+    sheet = run.parent / "anna.xlsx"
+    write_sheet(sheet, [Unit("one", "a\x1f\ufffe\uffffb")], book)
+    assert [id for id, _ in read_sheet(sheet, book)] == ["one"]
 
 
 def test_a_text_that_a_workbook_would_cut_is_refused(run: Path, book: Codebook) -> None:

@@ -52,6 +52,17 @@ def test_what_is_trusted_is_the_code_and_not_its_name(tmp_path: Path, monkeypatc
     assert not user_code.is_trusted(user_code.CodeSource("/home/me/game.py", "1" * 64))
 
 
+def test_a_list_of_what_is_trusted_in_the_folder_at_hand_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = user_code.CodeSource("/home/me/game.py", "0" * 64)
+    (tmp_path / "trusted.txt").write_text(f"{source.pinned}\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv(user_code.TRUSTED, "trusted.txt")
+    with pytest.raises(ValueError, match=r"\$NEGOLAB_TRUSTED is trusted\.txt: set it to an absolute path"):
+        user_code.is_trusted(source)
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [("x = 1 / 0", "ZeroDivisionError"), ("import no_such_module_at_all", "ModuleNotFoundError"), ("x = (", "SyntaxE")],

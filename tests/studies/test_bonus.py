@@ -197,6 +197,15 @@ def test_any_panel_and_any_delimiter_will_do(panel: Panel) -> None:
     assert settled.path.read_text() == f"one;{panel.payoff('one') / 10:.2f}\n"
 
 
+def test_ids_and_delimiters_are_found_as_spreadsheets_write_them(panel: Panel) -> None:
+    panel.add("one", "partner")
+    (panel.folder / "panel.csv").write_text(
+        'Participant id;Status;"What, in a word, did you do, and why"\n"=""one""";APPROVED;haggle\n'
+    )
+    settle(panel.database, panel.study, panel.folder / "panel.csv", PanelFormat(), beside=panel.file)
+    assert set(panel.database.bonuses("haggling")) == {panel.people["one"].id}
+
+
 def test_what_was_shown_is_paid_unless_the_researcher_says_otherwise(panel: Panel) -> None:
     shown = shown_earnings(panel.database, panel.study, panel.add("one"))
     panel.add("two")

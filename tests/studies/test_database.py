@@ -719,7 +719,7 @@ def test_a_single_table_that_is_emptied_or_older_under_a_host_is_noticed(databas
 
 @pytest.mark.database
 @pytest.mark.parametrize("table", ["answers", "attempts"])
-@pytest.mark.parametrize("gone", ["before", "after"])
+@pytest.mark.parametrize("gone", ["before", "before, in a match", "after"])
 def test_answers_that_are_gone_just_before_or_after_somebody_withdraws_are_noticed(
     database_url: str, table: str, gone: str
 ) -> None:
@@ -730,15 +730,24 @@ def test_answers_that_are_gone_just_before_or_after_somebody_withdraws_are_notic
         for person in (one, two, three):
             database.answer(person.id, {"age": "33"})
             database.attempt(person.id, 1, {"paid": "nothing"}, {"paid": False})
+        match = played()
+        start = Record(match.record().header, match.record().events[:1])
+        database.add(start, {"A": one.id, "B": two.id}, study="haggling", treatment="easy")
         database.hold()
         if gone == "after":
             database.withdraw(one.id)
         with closing(Database(database_url)) as other, other._write() as c:
-            c.execute(sa.text(f"DELETE FROM {table} WHERE participant = :id"), {"id": two.id})
-        use = database.hold if gone == "after" else partial(database.withdraw, one.id)
+            c.execute(sa.text(f"DELETE FROM {table} WHERE participant = :id"), {"id": three.id})
+        uses = {
+            "before": partial(database.withdraw, one.id),
+            "before, in a match": partial(
+                database.append, match.id, 1, match.record().events[1:], {one.id: "withdrawn"}
+            ),
+            "after": database.hold,
+        }
         with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
-            use()
-        assert database.participant(one.id).status == ("withdrawn" if gone == "after" else "invited")
+            uses[gone]()
+        assert database.participant(one.id).status == ("withdrawn" if gone == "after" else "playing")
 
 
 @pytest.mark.database
