@@ -316,7 +316,7 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
             raise ValueError("a Game instance already has its parameters: load its module to choose a preset")
         return make_game(type(game), {**parameters(game), "preset": game.preset, **params}) if params else game
     if not (game and type(game) is str):
-        raise ValueError(f"a game is a name, a module or a Game, not {game!r}")
+        raise ValueError(f"a game must be a name, a module or a Game, not {game!r}")
     module = game_module(game)
     known = presets(module)
     if "preset" in params or "game" in params:

@@ -272,5 +272,5 @@ def _check_bounds(log: Path) -> None:
     with ZipFile(log) as packed:
         for part in packed.infolist():
             if part.file_size > MAX_BYTES:
-                raise ValueError(f"{part.filename} is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum")
+                raise ValueError(f"{part.filename} exceeds the maximum of {MAX_BYTES >> 20} MiB when unpacked")
             json.loads(packed.read(part))

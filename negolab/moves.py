@@ -256,7 +256,7 @@ def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     folded: set[Any] = set()
     for name, _ in pairs:
         if _fold(name) in folded:
-            raise Misfit(f"{json.dumps(name)[:60]} is named twice.")
+            raise Misfit(f"{json.dumps(name)[:60]} appears twice.")
         folded.add(_fold(name))
     return dict(pairs)
 
@@ -282,11 +282,11 @@ def read(field: Field, value: Any) -> Any:
         case Words():
             if isinstance(value, str) and not any(0xD800 <= ord(char) < 0xE000 for char in value):
                 return value
-            raise _misfit(value, "no text, or holds half a character")
+            raise _misfit(value, "not text, or contains an incomplete character")
         case Several(of=of, least=least, most=most):
             if isinstance(value, list) and least <= len(value) <= most:
                 return [read(of, each) for each in value]
-            raise _misfit(value, f"no list of {least} to {most} entries")
+            raise _misfit(value, f"not a list of {least} to {most} entries")
         case Amounts(most=goods):
             # What is more than there is, the rules refuse in their own words.
             lot = Group({"good": Choice(tuple(goods)), "amount": Count(1, 10**6)})

@@ -115,7 +115,7 @@ def flatten(table: Mapping[str, Any], within: str = "") -> dict[str, str]:
         elif isinstance(value, str):
             found[key] = value
         else:
-            raise ValueError(f'texts: {key} must be a text in quotes, "...", not {value!r}')
+            raise ValueError(f'texts: {key} must be text in quotes, "...", not {value!r}')
     return found
 
 

@@ -145,7 +145,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str], path: Path | No
     """
     name = "" if path is None else os.path.relpath(path.resolve(), folder.resolve())
     if path is not None and (earlier := _exported_source(folder)) not in ("", name):
-        raise ValueError(f"{folder}: has the tables of {earlier}: choose another folder with --out")
+        raise ValueError(f"{folder} already contains tables of {earlier}: choose another folder with --out")
     units: dict[str, set[str]] = {UNIT: set(), STAKES: set()}
     failures = Counter[str]()
     settings: dict[str, set[Any]] = {}

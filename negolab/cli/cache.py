@@ -75,7 +75,7 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
     private = run / "answers.db"
     file = private if private.exists() else default_file()
     if file is None or not file.is_file():
-        raise ValueError(f"no answers are kept: there is no {file or 'cache, NEGOLAB_CACHE is off'}")
+        raise ValueError(f"no answers are kept: there is no {file or 'cache; NEGOLAB_CACHE is off'}")
     with Cache(file, run=about["run"]) as cache:
         call = None
         for call in chain.from_iterable(cache.calls(game.id.rpartition("-")[0]) for game in games):

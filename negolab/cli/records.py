@@ -248,7 +248,9 @@ def export(
         raise ValueError(f"--seat {seat}: tables contain both seats; choose --to {', '.join(_STYLES)}")
     if source.suffix == ".toml":
         if to in _STYLES or id is not None:
-            raise ValueError(f"{source}: a study exports tables of all its matches: choose --to csv or --to parquet")
+            raise ValueError(
+                f"{source}: a study can be exported only as tables of all its matches: use --to csv or --to parquet"
+            )
         from negolab.cli import study
 
         study.export(source, db, out, to)
@@ -319,7 +321,7 @@ def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]
 
     for seat in set(seats):
         if there := next(folder.glob(f"match-*-{seat}.{to}"), None):
-            raise ValueError(f"{there}: already exists: choose another folder with --out, so that none is mixed up")
+            raise ValueError(f"{there}: already exists: choose another folder with --out to avoid mixing files")
     paths: list[Path] = []
     for at, (record, seat) in enumerate(zip_longest(records, seats), 1):
         name = stem = f"match-{at}-{seat}" if seat else _safe(record.id)

@@ -55,7 +55,7 @@ def parse_answer(text: str, book: Codebook, unit: Unit) -> tuple[dict[str, int],
     """Parse a model's answer into values and quotes by code; `ValueError` says what is wrong with it, to the model."""
     given = json_object(extract_reasoning(text).text)
     if given is None:
-        raise ValueError("It is not one JSON object.")
+        raise ValueError("It is not a single JSON object.")
     if unknown := [name for name, one in given.items() if name not in book.codes or not isinstance(one, dict)]:
         raise ValueError(f"{unknown[0]!r:.60} is no code of the codebook with a value and a quote.")
     codes = book.read({name: str(one.get("value", "")) for name, one in given.items()})

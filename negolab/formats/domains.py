@@ -304,7 +304,7 @@ def domain_files(scenario: str, program: str) -> dict[str, str]:
     game = catalog.load("agenda", preset=scenario)
     assert isinstance(game, Agenda)
     if isinstance(game.issues, int) or game.draw.permute:
-        raise ValueError("points that are drawn at random cannot be converted: give each issue its points")
+        raise ValueError("randomly drawn points cannot be converted: give each issue fixed points")
     issues = game.issues
     write = {"genius": _genius_files, "negmas": _negmas_files}[program]
     return write(game, {seat: points_table(issues, [i.points(seat) for i in issues], seat) for seat in SEATS})

@@ -144,7 +144,7 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     if not text.strip():
         raise ValueError(f"{path} has no rows")
     if widest > MAX_COLUMNS or widest * len(counts) > MAX_CELLS:
-        raise ValueError(f"{path}: has {len(counts):,} rows, one of them of {widest:,} cells: too many")
+        raise ValueError(f"{path}: too large: {len(counts):,} rows, the widest with {widest:,} cells")
     options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}
     with located(f"{path}: is not a table with {mark!r} between its cells"):
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
@@ -222,7 +222,7 @@ class Importer:
         for number in sorted(rows, key=lambda number: self._round(number, rows[number])):
             self._row, row = number, rows[number]
             if row[""]:
-                raise ValueError(f"has {row['']!r} beyond the last column: quote texts that contain delimiters")
+                raise ValueError(f"has {row['']!r} beyond the last column: quote values that contain delimiters")
             if (cells := tuple(row.values())) in seen:
                 self.left_out[number] = match, "repeats a row of this match"
                 continue

@@ -171,7 +171,7 @@ class Time(Bargainer):
     def check(self, game: Any) -> None:
         super().check(game)
         if game.bound() is None:
-            raise ValueError("this player needs a game with a last message: give it a limit")
+            raise ValueError("this player needs a game with a last message: set a limit")
 
     @override
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:

@@ -179,9 +179,7 @@ def check_offers(module: ModuleType) -> None:
         return
     own = _players_list(module)
     if not isinstance(own, dict) or not own:
-        raise ValueError(
-            f"{_file_name(module)} offers nothing: it defines no game, and no PLAYERS such as {{'haggler': Haggler}}"
-        )
+        raise ValueError(f"{_file_name(module)} defines neither a game nor PLAYERS, such as {{'haggler': Haggler}}")
     for other in list(sys.modules.values()):
         theirs = _players_list(other)
         if isinstance(theirs, dict) and not _is_ours_or_of_a_game(other):

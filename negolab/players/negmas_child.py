@@ -162,7 +162,7 @@ def find(agent: str) -> Any:
     module, _, name = agent.rpartition(".")
     module = module or PACKAGES[0]
     if not module.startswith("negmas"):
-        raise LookupError("an agent's module has a name that begins with negmas")
+        raise LookupError("an agent's module name must begin with negmas")
     if name not in (agents := agents_in(module)):
         near = get_close_matches(name, agents) or ["those that negolab agents lists"]
         raise LookupError(f"{module} has no such agent: did you mean {' or '.join(near)}?")

@@ -293,8 +293,8 @@ def _check_amounts(database: Database, study: Study, files: Sequence[BonusFile])
     for file in files:
         if paid[file.sha256] < (file.people or 1):
             raise ValueError(
-                f"{database}: has {paid[file.sha256]} of the bonuses in {file.path}, which it names, and would pay the "
-                "same people again; restore a copy that has all"
+                f"{database}: lists {file.path} but has only {paid[file.sha256]} of its bonuses, so the same people "
+                "would be paid again; restore a complete copy"
             )
 
 
@@ -365,8 +365,8 @@ def _write(
     content = _content({ids[id]: due for id, due in mine.items() if id in ids}, file.currency, file.delimiter)
     if hashlib.sha256(content).hexdigest() != file.sha256:
         raise ValueError(
-            f"{panel}: lacks ids of {file.path}{'' if file.written else ', whose run was interrupted'}: the database "
-            "has only hashes of ids, so use the same export, or a newer one of the same study at the panel"
+            f"{panel}: IDs of {file.path}{'' if file.written else ', whose run was interrupted,'} are missing: the "
+            "database stores only hashed IDs, so use the same export or a newer one of this study from the panel"
         )
     _store(path, content, _payment_logs(database, study, beside), again)
     database.confirm_bonuses(study.name, file)

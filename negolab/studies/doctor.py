@@ -171,7 +171,7 @@ def check_descriptors(kernels: int) -> Finding:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)  # `negolab serve` raises the soft limit to this one
     needed = DESCRIPTORS + DESCRIPTORS_OF_A_KERNEL * kernels
     allowed = "any number" if most == resource.RLIM_INFINITY else str(most)
-    text = f"{allowed} of open files and connections, {kernels} participants take up to {needed}"
+    text = f"{allowed} for open files and connections; {kernels} participants use up to {needed}"
     enough = most == resource.RLIM_INFINITY or most >= needed
     return Finding("descriptors", text, "" if enough else f"ulimit -Hn {needed}, or fewer with --max-kernels")
 

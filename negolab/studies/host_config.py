@@ -53,7 +53,7 @@ def parse_endpoint(text: str | None, environment: Mapping[str, str]) -> Endpoint
     url, sign, rest = text.partition(",")
     name, _, value = rest.partition("=")
     if sign and (name.strip() != "key" or not value.strip()):
-        raise ValueError(f"--base-url {url},...: write key=NAME after the address, the variable that holds its key")
+        raise ValueError(f"--base-url {url},...: after the address, write key=NAME (the variable with its key)")
     return EndpointAddress(base_url(url.strip(), environment), value.strip() or None)
 
 
@@ -79,7 +79,7 @@ class KnownEndpoints:
             ValueError: The address or the key was not named when the host was started.
         """
         if self._models is None or not self._known:
-            raise ValueError("no language model is known: start negolab serve with --base-url URL")
+            raise ValueError("no language model is configured: start negolab serve with --base-url URL")
         matching = [each for each in self._known if base_url is None or each.url == base_url.rstrip("/")]
         if not matching:
             listed = ", ".join(known.url for known in self._known)
@@ -162,7 +162,7 @@ def read_host_config(line: bytes) -> HostConfig:
     try:
         return msgspec.json.decode(line, type=HostConfig)
     except msgspec.DecodeError:
-        raise ValueError("the first line of standard input must tell the host of its database, as JSON") from None
+        raise ValueError("the first line of standard input must describe the host's database as JSON") from None
 
 
 def build_host_config(

@@ -68,7 +68,7 @@ def currency(code: str) -> Currency:
     from babel.numbers import get_currency_precision, get_currency_symbol, is_currency
 
     if not is_currency(code):
-        raise ValueError(f'currency must be a code of three letters, such as "GBP", "EUR" or "USD", not {code!r}')
+        raise ValueError(f'currency must be a three-letter code, such as "GBP", "EUR" or "USD", not {code!r}')
     return Currency(code, get_currency_precision(code), get_currency_symbol(code, locale="en"))
 
 

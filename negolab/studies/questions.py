@@ -63,7 +63,7 @@ class Question(TomlTable, frozen=True):
         if not all(map(isfinite, limits)) or limits != sorted(limits):
             raise ValueError("least and most must be numbers, least below most")
         if self.whole and any(limit % 1 for limit in limits):
-            raise ValueError("least and most of a whole number must be whole numbers")
+            raise ValueError("for a whole number, least and most must be whole numbers")
 
     def _check_choices(self) -> None:
         if (self.kind in ("choice", "several", "grid")) != bool(self.choices):

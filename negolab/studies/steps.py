@@ -112,7 +112,7 @@ class RoundsStep(BaseStep, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if self.seconds is not None:
-            raise ValueError("seconds is for a page: write match limits under [limits]")
+            raise ValueError("seconds applies only to pages: set match limits under [limits]")
 
 
 class PracticeStep(RoundsStep, frozen=True, kw_only=True, tag="practice"):

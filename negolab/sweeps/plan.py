@@ -171,7 +171,9 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         points = [self.fixed, self.tiny, *itertools.chain.from_iterable(axes)]
         invalid = [name for point in points for name, value in point.items() if not _is_parameter_value(value)]
         if invalid:
-            raise ValueError(f"{invalid[0]}: a parameter is a number, a text, true, false, a list or a table of those")
+            raise ValueError(
+                f"{invalid[0]}: a parameter must be a number, a string, true, false, or a list or table of these"
+            )
 
     def axes(self) -> list[list[Point]]:
         """Return the axes, each as a list of its points."""
@@ -241,7 +243,7 @@ def axes(grid: Mapping[str, Axis], together: tuple[dict[str, list[Any]], ...]) -
     names = [name for axis in axes for name in axis[0]]
     for name in names:
         if names.count(name) > 1:
-            raise ValueError(f"{name} appears twice: a parameter belongs to one axis")
+            raise ValueError(f"{name} appears twice: a parameter can belong to only one axis")
     return axes
 
 

@@ -119,7 +119,7 @@ def _check(a: Table, b: Table) -> None:
     if not a or [len(row) for row in a] != [len(row) for row in b] or not all(map(len, a)):
         raise ValueError("both seats need points for the same options, at least one issue and one option for each")
     if sum(max(map(abs, (*row, *other))) for row, other in zip(a, b, strict=True)) >= _MAX_POINTS:
-        raise ValueError(f"points of an agreement must stay below {_MAX_POINTS:,}")
+        raise ValueError(f"an agreement's points must be below {_MAX_POINTS:,}")
     if count_agreements(a) >= _MAX_POINTS:
         raise ValueError(f"{count_agreements(a):,} agreements are too many to number")
 

@@ -112,7 +112,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
         if self.conditions:
             import_module("negolab.analysis.standings").check_conditions(self.conditions)
         if self.conditions and not any(entrant.levels for entrant in entrants):
-            raise ValueError(f"conditions: no player is a model, {MODEL_PREFIX}MODEL: remove them")
+            raise ValueError(f"conditions: remove them, because no player is a model ({MODEL_PREFIX}MODEL)")
         listed = isinstance(self.design.opponents, tuple)
         if self.design.seats != "both" and not listed:
             raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...], that the others play")

@@ -249,7 +249,7 @@ def test_a_folder_has_the_tables_of_one_run_which_may_be_exported_again(tmp_path
         succeeding("export", str(tmp_path / "first"), *to)
     before = (tmp_path / "tables" / "matches.csv").read_bytes()
     other = negolab("export", str(tmp_path / "second"), *to)
-    assert other.returncode == 2 and "tables: has the tables of ../first: choose another folder" in other.stderr
+    assert other.returncode == 2 and "tables already contains tables of ../first: choose another folder" in other.stderr
     assert (tmp_path / "tables" / "matches.csv").read_bytes() == before
 
 

@@ -82,7 +82,7 @@ def test_an_answer_gives_values_and_the_words_that_justify_them() -> None:
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        ("no", "not one JSON object"),
+        ("no", "not a single JSON object"),
         (GOOD.replace("or LEAVE it", "I will ruin you"), '"I will ruin you", does not stand in the text'),
         (GOOD.replace("or LEAVE it", " "), "does not stand in the text"),
         (GOOD.replace("threat", "thread"), "'thread' is no code"),
@@ -104,7 +104,7 @@ def test_a_refused_answer_is_asked_for_again_with_the_reason_and_then_left_out(r
     failed = coded(run, stubborn, "stubborn")
     assert len(failed) == 12 and len(stubborn.calls) == 36
     assert failed[0].startswith(
-        "not coded: m0, turn 0, seat A: none of 3 answers could be read; last: It is not one JSON"
+        "not coded: m0, turn 0, seat A: none of 3 answers could be read; last: It is not a single JSON"
     )
     assert "stubborn" not in latest(run, "mine")
 

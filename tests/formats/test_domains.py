@@ -199,7 +199,7 @@ def test_what_cannot_be_carried_from_negmas_is_named(tmp_path: Path, domain: str
 
 def test_points_drawn_at_the_deal_do_not_go_out_and_files_stay(tmp_path: Path) -> None:
     ran = negolab("export", "random", "--to", "genius", cwd=tmp_path)
-    assert ran.returncode == 2 and "points that are drawn at random cannot be converted" in ran.stderr
+    assert ran.returncode == 2 and "randomly drawn points cannot be converted" in ran.stderr
     succeeding("export", "hiring", "--to", "negmas", cwd=tmp_path)
     again = negolab("export", "hiring", "--to", "negmas", cwd=tmp_path)
     assert again.returncode == 2 and "domain.yml" in again.stderr and "exists" in again.stderr

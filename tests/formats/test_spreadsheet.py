@@ -181,8 +181,8 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
             import_sheet(*write(tmp_path, "match,party,action,price\n", plan), "bargaining")
     for sheet, said in (
         ("", "has no rows"),
-        ("," * 20_000, "one of them of 20,001 cells"),
-        ("," * 9_000 + "\n,," * 2_000, "has 2,001 rows"),
+        ("," * 20_000, "the widest with 20,001 cells"),
+        ("," * 9_000 + "\n,," * 2_000, ": 2,001 rows"),
     ):
         with pytest.raises(ValueError, match=said):
             import_sheet(*write(tmp_path, sheet), "bargaining")

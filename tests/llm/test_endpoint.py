@@ -258,7 +258,7 @@ def test_a_request_that_cannot_be_answered_fails_its_game_at_once(server: Server
         ("forbidden", "HTTP 403: Not in your country."),
         ("context", "HTTP 400: "),
         ("overflow", "HTTP 400: "),
-        ("html", "a web page (502 Bad Gateway) came instead of an answer: check that the address is right"),
+        ("html", "received a web page (502 Bad Gateway) instead of an answer: check that the address is right"),
         ("missing", "HTTP 404: The model does not exist.: check the base URL and the model's name"),
     ],
 )

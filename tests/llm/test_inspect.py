@@ -234,7 +234,7 @@ def test_a_part_of_a_log_that_would_fill_the_memory_is_not_unpacked(tmp_path: Pa
         for _ in range(65):
             part.write(b" " * 2**20)
     assert log.stat().st_size < 100_000
-    with pytest.raises(ValueError, match=r"bomb.eval: .*1_epoch_1.json is longer than 64 MiB when unpacked"):
+    with pytest.raises(ValueError, match=r"bomb.eval: .*1_epoch_1.json exceeds the maximum of 64 MiB when unpacked"):
         read_records(log)
 
 

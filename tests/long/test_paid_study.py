@@ -108,7 +108,7 @@ class BrowserReader(BrowserParticipant):
                 await row.get_by_label("partly").check(timeout=3000)
             await self._button("Send answers").click(timeout=3000)
         else:
-            for name in ("I agree and take part", "Start", "Continue"):
+            for name in ("I agree to take part", "Start", "Continue"):
                 if await self._button(name).count():
                     await self._button(name).click(timeout=3000)
                     return

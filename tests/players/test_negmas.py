@@ -376,7 +376,7 @@ def test_an_agent_takes_parameters_and_says_what_is_wrong(itself: str) -> None:
         play(CAMPING, "negmas:negotiator=UtilBasedNegotiator", "linear")
     for name, fault in (
         ("MiCRNegotiator", "has no such agent: did you mean MiCRONegotiator or"),
-        ("os.path", "has a name that begins with negmas"),
+        ("os.path", "name must begin with negmas"),
         ("negmas_nothing.Agent", "No module named 'negmas_nothing'"),
     ):
         with pytest.raises(NegmasFailed, match=fault):

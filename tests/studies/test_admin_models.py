@@ -216,7 +216,7 @@ def test_without_an_endpoint_the_lobby_says_how_to_get_one(tmp_path: Path, monke
         lobby = beside_a_model()
         press_button(lobby, "Start the match")
         assert "negolab serve with --base-url URL" in page_text(lobby)
-        with pytest.raises(NotDelivered, match="no language model is known"):
+        with pytest.raises(NotDelivered, match="no language model is configured"):
             begun(hosted)
 
 
@@ -291,7 +291,7 @@ def test_a_participant_is_never_told_why_a_model_failed(tmp_path: Path, server: 
 
 
 def test_a_study_with_a_model_that_is_not_known_here_is_not_served(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="no language model is known"):
+    with pytest.raises(AssertionError, match="no language model is configured"):
         HostProcess(tmp_path, study_toml("bargaining", solo_treatment("llm:fake", seat="B")))
 
 

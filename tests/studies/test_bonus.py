@@ -304,7 +304,7 @@ def test_a_database_that_lost_bonuses_in_a_file_pays_nobody_again(lost: str, lef
     written = panel.settle(*people).path
     with closing(sqlite3.connect(panel.folder / "haggling.db")) as other, other:
         other.execute(lost)
-    with pytest.raises(ValueError, match=rf"haggling\.db: has {left} of the bonuses in {written}, which it names"):
+    with pytest.raises(ValueError, match=rf"haggling\.db: lists {written} but has only {left} of its bonuses"):
         panel.settle(*people)
     assert len(list(panel.folder.glob("*-bonus-*.csv"))) == 1
 
@@ -414,7 +414,7 @@ def test_a_file_that_appears_meanwhile_is_left_alone(panel: Panel, monkeypatch: 
 def test_a_file_of_a_run_that_broke_off_needs_the_same_ids(panel: Panel, monkeypatch: pytest.MonkeyPatch) -> None:
     panel.add("one")
     fail_to_write(panel, monkeypatch)
-    with pytest.raises(ValueError, match=r"lacks ids of .*haggling-bonus-1.csv, whose run was interrupted"):
+    with pytest.raises(ValueError, match=r"IDs of .*haggling-bonus-1.csv, whose run was interrupted, are missing"):
         panel.settle(("two", "APPROVED"))
     assert [path.name for path in panel.settle(("one", "APPROVED")).resumed] == ["haggling-bonus-1.csv"]
 
@@ -522,7 +522,9 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
     path.unlink()
     with pytest.raises(ValueError, match=r"add --panel with the panel's export"):
         run(again=sha256[:12])
-    with pytest.raises(ValueError, match=r"lacks ids of .*bonus-1.csv: the database has only hashes of ids, so use"):
+    with pytest.raises(
+        ValueError, match=r"IDs of .*bonus-1.csv are missing: the database stores only hashed IDs, so use"
+    ):
         run(again=sha256[:12], panel=export)
     export = panel.export(("three", "RETURNED"), ("two", "RETURNED"), ("one", "APPROVED"))
     assert run(again=sha256[:12], panel=export) == f"{path}: written again, byte for byte\n"

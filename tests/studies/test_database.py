@@ -682,7 +682,7 @@ def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_a
                 use()
         assert not database.notes()
         known, last = database.id, database.last
-    with pytest.raises(ValueError, match="lacks what was saved last; restore the newest copy"):
+    with pytest.raises(ValueError, match="the latest saved data is missing; restore the newest copy"):
         Database(database_url, known=known, last=last)
     Database(database_url).close()
 
@@ -713,7 +713,7 @@ def test_a_single_table_that_is_emptied_or_older_under_a_host_is_noticed(databas
         with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
             database.hold()
         known, last = database.id, database.last
-    with pytest.raises(ValueError, match=r"lacks what was saved last|its table events lacks some"):
+    with pytest.raises(ValueError, match=r"the latest saved data is missing|its table events lacks some"):
         Database(database_url, known=known, last=last)
 
 
@@ -772,7 +772,7 @@ def test_answers_that_are_gone_under_a_host_are_noticed_but_not_those_of_who_wit
             c.execute(sa.text(f"DELETE FROM {table}"))
         with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
             database.hold()
-    with pytest.raises(ValueError, match="lacks what was saved last"):
+    with pytest.raises(ValueError, match="the latest saved data is missing"):
         Database(database_url, known=known, last=last)
 
 

@@ -62,9 +62,9 @@ def refuse(database: Database) -> None:
     ("spoilt", "name", "instead", "about", "words"),
     [
         (doctor, "free_memory", lambda: 2**30, "memory", "room for 0 participants: --max-kernels, or more memory"),
-        (resource, "getrlimit", lambda _: (64, 128), "descriptors", "128 of open files and connections, "),
+        (resource, "getrlimit", lambda _: (64, 128), "descriptors", "128 for open files and connections; "),
         (doctor, "FREE_DISK", 2**80, "disk", "GB free at"),
-        (doctor, "read_study", partial(parse_study, MODEL_STUDY), "models", "no language model is known"),
+        (doctor, "read_study", partial(parse_study, MODEL_STUDY), "models", "no language model is configured"),
         (doctor, "read_study", partial(parse_study, BASE), "seed", "0 is short: a participant could guess it"),
         (Database, "check_writable", refuse, "database", "readonly database: the database must accept writes"),
     ],

@@ -435,4 +435,4 @@ def test_making_links_says_that_an_endpoint_is_missing(tmp_path: Path, monkeypat
     file.write_text(of().text, "utf-8")
     ran = negolab("study", "links", "trade.toml", "-n", "1", cwd=tmp_path)
     assert ran.returncode == 0 and ran.stdout.count("join/") == 1
-    assert "before you send them: no language model is known" in ran.stderr
+    assert "before you send them: no language model is configured" in ran.stderr

@@ -158,7 +158,7 @@ PAYMENT = '[payment]\ncurrency = "GBP"\nrate = 0.01\n'
     [
         ("[payment]\nrate = 1\n", "payment: currency is missing: write currency = ..."),
         ('[payment]\ncurrency = "GBP"\n', "payment: rate is missing: write rate = ..."),
-        ('[payment]\ncurrency = "Pound"\nrate = 1\n', "payment: currency must be a code of three letters.*not 'Pound'"),
+        ('[payment]\ncurrency = "Pound"\nrate = 1\n', "payment: currency must be a three-letter code.*not 'Pound'"),
         ('[payment]\ncurrency = "GBP"\nrate = -1\n', "payment: rate must be a number of 0 or more, or a fraction"),
         ('[payment]\ncurrency = "GBP"\nrate = "1/0"\n', "payment: rate must be a number of 0 or more, .*not '1/0'"),
         ('[payment]\ncurrency = "GBP"\nrate = nan\n', "payment: rate must be"),

@@ -59,7 +59,7 @@ def test_texts_of_a_process_can_be_taken_back() -> None:
         assert texts.AGREE == "Einverstanden"
     finally:
         install({})
-    assert texts.AGREE == "I agree and take part"
+    assert texts.AGREE == "I agree to take part"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_texts_of_a_process_can_be_taken_back() -> None:
         ('page.agre = "Ja"', "texts: page.agre: there is no such text: did you mean page.agree"),
         ('pages.agree = "Ja"', "texts: pages.agree: there is no such text: did you mean page.agree"),
         ('page.agree = ""', "texts: page.agree is empty"),
-        ("page.agree = 3", "texts: page.agree must be a text"),
+        ("page.agree = 3", "texts: page.agree must be text"),
         (
             'page.practice = "Probe {runde}"',
             "texts: page.practice: there is no placeholder {runde}: did you mean {round}",

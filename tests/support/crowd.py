@@ -189,7 +189,7 @@ class BrowserParticipant:
             await self.page.wait_for_function(_READY)
             if await self.page.locator(_DONE).count():
                 return str(await self.page.locator(_DONE).inner_text())
-            for name in ("I agree and take part", "Start", "Continue"):
+            for name in ("I agree to take part", "Start", "Continue"):
                 if await self._button(name).count():
                     with suppress(TimeoutError):
                         await self._on_reply(name)

@@ -133,8 +133,8 @@ class Person:
 
     def begin(self) -> Person:
         """Give consent if it is asked for, and start."""
-        if self.button("I agree and take part").is_visible():
-            self.press("I agree and take part")
+        if self.button("I agree to take part").is_visible():
+            self.press("I agree to take part")
         self.press("Start")
         return self
 

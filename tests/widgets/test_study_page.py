@@ -132,8 +132,8 @@ def test_a_participant_comes_from_consent_to_the_completion_code(host: Hosts) ->
     hosted = host(more='consent = "Will you?\\n\\n- by pressing\\n- a button"')
     page, who, _ = hosted.join()
     assert "<p>Will you?</p><ul><li>by pressing</li><li>a button</li></ul>" in page_text(page)
-    assert button_labels(page) == ["I agree and take part", "I do not want to take part"]
-    press_button(page, "I agree and take part")
+    assert button_labels(page) == ["I agree to take part", "I do not want to take part"]
+    press_button(page, "I agree to take part")
     assert "Read this." in page_text(page)
     assert "begins when you press Start" in page_text(page)
     press_button(page, "Start")
@@ -165,7 +165,7 @@ def test_faults_stand_beside_their_questions_and_what_was_entered_stays(host: Ho
     field(page, "Your age").value = "many"
     field(page, "What do you hope").value = EVIL
     press_button(page, "Send answers")
-    for words in ("Please answer.", "Please enter a number.", "Please correct 2 answers above."):
+    for words in ("Please answer.", "Please enter a number.", "Please correct 2 of the answers above."):
         assert words in page_text(page)
     assert field(page, "What do you hope").value == EVIL
     field(page, "Your age").value = "33"
@@ -361,7 +361,7 @@ def test_ten_presses_of_a_button_pass_one_page(host: Hosts) -> None:
     steps = "".join(f'[[steps]]\nkind = "{kind}"\n' for kind in kinds)
     hosted = host(steps + AGAINST, 'consent = "Will you?"')
     page, who, _ = hosted.join()
-    ten_presses(page, "I agree and take part")
+    ten_presses(page, "I agree to take part")
     ten_presses(page, "Continue")
     assert "Read this too." in page_text(page) and "Then press Start." not in page_text(page)
     ten_presses(page, "Start")
@@ -452,7 +452,7 @@ def test_markup_in_every_text_of_a_study_is_text(host: Hosts) -> None:
     hosted = host(more=more, tables=AGAINST + wild)
     page, _, _ = hosted.join()
     _inert(page)
-    press_button(page, "I agree and take part")
+    press_button(page, "I agree to take part")
     press_button(page, "Send answers")
     _inert(page)
     other, _, _ = hosted.join()

@@ -255,7 +255,7 @@ def _replies(played: Mapping[str, Any]) -> Iterator[tuple[Seat, Reply]]:
             asked[heard] = when
         elif kind == "get message" and spoken is not None:
             if not isinstance(content, str):
-                raise ValueError(f"interactions.json: event {number} is a reply without words")
+                raise ValueError(f"interactions.json: event {number} is an empty reply")
             yield spoken, Reply(content, via="clembench", asked_at=asked.get(spoken), answered_at=when)
 
 

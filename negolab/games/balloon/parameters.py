@@ -51,6 +51,8 @@ class Parameters(Game[Public, Private, Say], frozen=True, kw_only=True):
             raise ValueError(f"effort_range must go from low to high, not {self.effort_range}")
         most = LARGEST * 10 // 11  # importances are up to a tenth higher
         if self.items > MANY_ITEMS and self.effort_range[1] > most:
-            raise ValueError(f"effort_range must end at {most:,} at most with {self.items} items: {self.effort_range}")
+            raise ValueError(
+                f"with {self.items} items, effort_range must end at or below {most:,}: {self.effort_range}"
+            )
         if self.correlation is not None and len(self.correlation) < len(SEATS):
             raise ValueError(f"correlation must be given for A and for B, not {self.correlation}")

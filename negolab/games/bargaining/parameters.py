@@ -87,7 +87,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
     def _check_prices(self) -> None:
         opening = self.default_opening
         if isinstance(opening, int) and not self.price_lo <= opening <= self.price_hi:
-            raise ValueError(f"default_opening must be from {self.price_lo} to {self.price_hi}, not {opening}")
+            raise ValueError(f"default_opening must be between {self.price_lo} and {self.price_hi}, not {opening}")
         if self.buyer_told != ("exact",) or self.seller_told != ("exact",) or self.allow_no_zopa:
             for name, prices in (("examples", self.examples), ("default_opening", (opening,))):
                 if "fair" in prices:
@@ -108,7 +108,7 @@ def _check_told(name: str, told: Told, kinds: dict[str, int], truth: tuple[int, 
     fits = len(amounts) > 0 if kind == "set" else kinds.get(str(kind)) == len(amounts)
     numbers = [amount for amount in amounts if isinstance(amount, int)]
     if not fits or len(numbers) < len(amounts):
-        raise ValueError(f"{name} must be one of {', '.join(kinds)} or set with amounts in cents, not {told!r}")
+        raise ValueError(f"{name} must be {', '.join(kinds)} or set, with amounts in cents, not {told!r}")
     if kind != "set" and numbers != sorted(numbers):
         raise ValueError(f"{name} must go from low to high, not {told!r}")
     if truth is not None and kind in ("range", "verified", "set") and not _contains(str(kind), numbers, truth):

@@ -200,7 +200,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
         ((seat, move),) = actions.items()
         public = state.public
         if seat != public.to_move or not isinstance(move, Move):
-            raise ValueError(f"seat {seat} cannot play {move!r:.80} now: {public.to_move or 'nobody'} is to move")
+            raise ValueError(f"seat {seat} cannot play {move!r:.80} now: it is {public.to_move or 'nobody'}'s turn")
         if self.lenient:
             return textarena.step(state, seat, move)
         return self._step(state, seat, move)

@@ -88,13 +88,13 @@ def parse_completion(body: bytes) -> Answer:
     if told and not completion.choices:
         _raise_error(told, body)
     if completion.choices is None:
-        raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer", usage=usage)
+        raise Unreachable(f"received {read_problem(200, {}, body, ()).message:.120} instead of an answer", usage=usage)
     choice = min(completion.choices, key=lambda choice: choice.index != 0, default=None)
     if choice is not None and (choice.error or choice.finish_reason == "error"):
         # Of the provider behind a gateway, so not the model's.
         raise Overloaded(f"the provider failed: {read_message(choice.error)}", usage=usage)
     if choice is None or choice.message is None:
-        raise BadResponse("the answer has no choice", usage=usage)
+        raise BadResponse("the answer contains no choices", usage=usage)
     text, reasoning = _text_and_reasoning(choice.message)
     finish = one_line(short_name(choice.finish_reason) or "unknown", 40)
     if not (text or "").strip() and ending_of(finish) in ("whole", "called", "unknown"):
@@ -130,7 +130,7 @@ def _decode_leniently(body: bytes, error: Exception) -> _Body:
     with suppress(ValueError, RecursionError):
         return msgspec.convert(decode_json(body), type=_Body)
     if body.lstrip()[:1] != b"{":
-        raise Unreachable(f"{read_problem(200, {}, body, ()).message:.120} came instead of an answer")
+        raise Unreachable(f"received {read_problem(200, {}, body, ()).message:.120} instead of an answer")
     raise BadResponse(f"the answer is not a chat completion ({error})")
 
 

@@ -142,7 +142,7 @@ class Prices:
         pairs = [text.rpartition("=") for text in texts]
         for model, sign, price in pairs:
             if not (model and sign):
-                raise ValueError(f"a price is MODEL=INPUT,OUTPUT in US dollars per million tokens, not {price!r}")
+                raise ValueError(f"a price must be MODEL=INPUT,OUTPUT in US dollars per million tokens, not {price!r}")
         return cls({model: parse_price(price) for model, _, price in pairs})
 
     def get(self, model: str) -> Price | None:

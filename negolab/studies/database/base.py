@@ -158,13 +158,13 @@ class BaseDatabase:
         writes = number(kept.get("writes", "0"), self)
         metadata.create_all(c)
         if self._lacks({"writes": writes, **counts(c)}):
-            raise ValueError(f"{self}: lacks what was saved last; restore the newest copy, or start the host again")
+            raise ValueError(f"{self}: the latest saved data is missing; restore the newest copy, or restart the host")
         if there and self.file is not None:
             check_types(c, str(self))
         check_whole(c, str(self))
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, "writes": "0", **kept}
         if about["schema"] != str(SCHEMA):
-            raise ValueError(f"{self}: made by another version (schema {about['schema']}, this negolab reads {SCHEMA})")
+            raise ValueError(f"{self}: made by another version (schema {about['schema']}; this version reads {SCHEMA})")
         if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
             raise ValueError(f"{self}: is not a database of negolab: its id is damaged")
         for name in about.keys() - kept.keys():
