@@ -318,7 +318,7 @@ URL = "http://127.0.0.1:1/v1"
         ),
         ((LLM, "linear"), {"models": Fake(), "prices": {"fake": "1,2"}}, r"to Models\(\.\.\.\)"),
         ((LLM, "linear"), {"models": Models(), "budget": 1.0}, "limits to Models"),
-        ((LLM, "linear"), {"prices": {"fake": "cheap"}}, "a price is INPUT,OUTPUT"),
+        ((LLM, "linear"), {"prices": {"fake": "cheap"}}, "a price must be INPUT,OUTPUT"),
         ((LLM, "linear"), {"budget": 1.0}, "^environment variable OPENAI_API_KEY is not set"),
         (("time", "linear"), {"retry": "timeout"}, "retry takes failed and timed out, not timeout"),
         (("time", "linear"), {"at_once": 0}, "must be a whole number from 1 up, not 0"),

@@ -581,7 +581,8 @@ def test_a_kernel_that_computes_without_end_is_ended_and_its_visitor_waits_for_t
 
 
 def test_looking_at_a_link_does_nothing(door: Gate) -> None:
-    own = {"admit", "gate"}  # what the gate asks for each visitor, and what it tells of itself at any time
+    # What the gate asks for each visitor, and what it tells at any time: of itself, and of connections of before.
+    own = {"admit", "gate", "away"}
     before = [name for name, _ in door.requests() if name not in own]
     for method in ("GET", "HEAD"):
         answer = door.get("join/good-look", method=method)

@@ -175,7 +175,7 @@ def parse_price(text: str) -> Price:
         return Price(input, cached, output)
     except (ValueError, TypeError):
         raise ValueError(
-            f"a price is INPUT,OUTPUT or INPUT,CACHED,OUTPUT in US dollars per million, not {text!r}"
+            f"a price must be INPUT,OUTPUT or INPUT,CACHED,OUTPUT in US dollars per million, not {text!r}"
         ) from None
 
 
