@@ -20,7 +20,7 @@ SHEET_ROWS = 1_048_576
 """Rows of a spreadsheet's sheet, its head included."""
 CELL_LENGTH = 32_767
 """Characters of a cell of a workbook."""
-_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]")
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 CHUNK = 50_000
 """Rows that are converted to columns at once; also the rows of a Parquet row group."""
 MEASURED = 10_000
@@ -236,7 +236,7 @@ def write_xlsx(frames: Iterable[pd.DataFrame], path: Path) -> None:
         for at, frame in enumerate(frames):
             safe = escape_formulas(frame)
             if at == 0:
-                sheet.append(list(safe.columns))
+                sheet.append([_cell(name) for name in safe.columns])
             _check_room(safe, rows := rows + len(safe), path)
             for row in safe.itertuples(index=False):
                 sheet.append([_cell(value) for value in row])

@@ -43,8 +43,10 @@ _MAX_OTHERS = 1 << 17
 _ATTRIBUTES = 8
 """Attributes for each of these elements."""
 _LONG = 1 << 18
-"""Bytes of a tag with the text behind it: a cell's text has fewer."""
+"""Bytes of a tag with the text behind it, and of the head of a part: a cell's text has fewer."""
 _SHORT_TAGS = re.compile(rb"(?:[^<]{0,%d}+<)*+[^<]{0,%d}+" % (_LONG, _LONG))
+_UNREAD = ("customXml/", "xl/media/")
+"""Parts of a workbook that hold no cells: queries and pictures."""
 _MAX_TEXT = MAX_BYTES >> 3
 """Characters in a sheet that we write: a file may have some five bytes for one."""
 MOST_CODERS, MOST_CODES = 100, 1000
@@ -341,13 +343,14 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     kinds = (*packing, RuntimeError, LookupError, ArithmeticError, ValueError, TypeError, SyntaxError)
     data = io.BytesIO(read_bytes(path))
     with located(f"{path}: cannot be read as a workbook", kinds):
-        with ZipFile(data) as packed:
-            parts = packed.infolist()
+        with ZipFile(data) as packed, ZipFile(checked := io.BytesIO(), "w") as kept:
+            parts = [part for part in packed.infolist() if not part.filename.startswith(_UNREAD)]
             if sum(part.file_size for part in parts) > MAX_BYTES:
                 raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
             for part in parts:
-                _check_part(part.filename, packed.read(part))
-        sheet = load_workbook(data, read_only=True, data_only=True).worksheets[0]
+                _check_part(part.filename, xml := packed.read(part))
+                kept.writestr(part.filename, xml)
+        sheet = load_workbook(checked, read_only=True, data_only=True).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed
         for number, cells in enumerate(sheet.iter_rows(max_row=_MAX_ROWS, max_col=_width(sheet), values_only=True), 1):
@@ -365,8 +368,9 @@ def _check_part(name: str, xml: bytes) -> None:
     if xml.count(b"<") - xml.count(b"</") > most or xml.count(b"=") > _ATTRIBUTES * most:
         raise ValueError(f"its {name} has more than {most:,} elements: copy its cells to a .csv file")
     # The parser reads what it has of a tag or comment again with each piece that it is given.
-    is_xml = xml[:8].lstrip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n").startswith(b"<")
-    if is_xml and (b"\0" in xml or b"<!" in xml or xml.rfind(b"<?") > _LONG or not _SHORT_TAGS.fullmatch(xml)):
+    is_xml = xml.lstrip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n").startswith(b"<")
+    head = xml.find(b"?>", max(0, xml.rfind(b"<?")))
+    if is_xml and (b"\0" in xml or b"<!" in xml or head > _LONG or not _SHORT_TAGS.fullmatch(xml)):
         raise ValueError(f"its {name} has a tag or comment that no sheet needs: copy its cells to a .csv file")
 
 

@@ -67,6 +67,13 @@ def _plain(status: str) -> str:
     return status.strip().upper().replace("-", " ").replace("_", " ")
 
 
+def _unwrapped(cell: str) -> str:
+    """Return a cell without blanks around it, and without the `=""` by which spreadsheets are told that it is text."""
+    cell = cell.strip(" \t\xa0")
+    found = re.fullmatch(r'="([\w.@ -]+)"', cell)
+    return found[1] if found else cell
+
+
 def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
     """Read a panel's export, one entry for each hash of an id, however it is spelt, in the order of the file.
 
@@ -75,11 +82,11 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
     """
     text = read_text(file)
     head = text.split("\n", 1)[0]
-    delimiter = max(
-        ",;\t", key=lambda mark: (form.id_column in next(csv.reader([head], delimiter=mark)), head.count(mark))
-    )
     rows: dict[str, list[tuple[int, str]]] = defaultdict(list)
     try:
+        delimiter = max(
+            ",;\t", key=lambda mark: (form.id_column in next(csv.reader([head], delimiter=mark)), head.count(mark))
+        )
         reader = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
         _check_columns(file, reader.fieldnames or (), form)
         for row in reader:
@@ -88,9 +95,8 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                     f"{file}: line {reader.line_num}: has more or fewer cells than the first line: put text with "
                     f"{delimiter!r} in quotes, or remove the line"
                 )
-            id = (row[form.id_column] or "").strip(" \t\xa0")
-            id = re.sub(r'="(\w+)"', r"\1", id)  # how spreadsheets are told that an ID is text
-            status = (row[form.status_column] or "").strip() if form.status_column else ""
+            id = _unwrapped(row[form.id_column] or "")
+            status = _unwrapped(row[form.status_column] or "") if form.status_column else ""
             if not id:
                 raise ValueError(f"{file}: line {reader.line_num}: {form.id_column!r} is empty")
             if id.startswith(FORMULA_STARTS):

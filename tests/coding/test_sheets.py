@@ -331,15 +331,15 @@ def share_text(sheet: Path, text: str, cells: int) -> None:
             packed.writestr(name, part)
 
 
-def rewrite_rows(sheet: Path, rows: str) -> None:
-    """Write other rows into the first sheet of a workbook."""
+def rewrite_rows(sheet: Path, rows: str, before: str = "") -> None:
+    """Write other rows into the first sheet of a workbook, and text before it."""
     with ZipFile(sheet) as packed:
         parts = {name: packed.read(name) for name in packed.namelist()}
     with ZipFile(sheet, "w", ZIP_DEFLATED) as packed:
         for name, part in parts.items():
             whole = f"<sheetData>{rows}</sheetData>".encode()
             cells = re.sub(b"<sheetData>.*</sheetData>", whole, part, flags=re.DOTALL)
-            packed.writestr(name, cells if "worksheets/sheet1" in name else part)
+            packed.writestr(name, before.encode() + cells if "worksheets/sheet1" in name else part)
 
 
 def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(run: Path, book: Codebook) -> None:
@@ -406,7 +406,7 @@ def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_bef
         f'<c a="{"x>" * 8_000_000}"/>',
         f"<c {' '.join(f'a{n}={chr(34) * 2}' for n in range(400_000))}/>",
         f"<!-- {'x>' * 8_000_000} -->",
-        f"<?x {'x>' * 8_000_000}?>",
+        f"<?x {('x>' * 50_000 + '<') * 160} ?>",
     ],
     ids=["deep", "wide", "attribute", "attributes", "comment", "instruction"],
 )
@@ -415,11 +415,22 @@ def test_a_workbook_of_very_many_or_long_elements_is_refused_before_it_is_parsed
 ) -> None:
     sheet = run.parent / "anna.xlsx"
     exchange(run, "tone", book, "anna", sheet)
-    rewrite_rows(sheet, f"<row>{row}</row>")
+    rewrite_rows(sheet, f"<row>{row}</row>", before=" " * 9)
     with pytest.raises(
         ValueError, match=r"anna\.xlsx: cannot be read as a workbook: its xl/worksheets/sheet1\.xml has"
     ):
         exchange(run, "tone", book, "anna", sheet)
+
+
+def test_a_query_or_a_picture_in_a_workbook_is_not_read(run: Path, book: Codebook) -> None:
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
+        packed.writestr(
+            "customXml/item1.xml", f"<?xml version='1.0'?><DataMashup>{'A' * 300_000}</DataMashup>".encode("utf-16")
+        )
+        packed.writestr("xl/media/image1.jpeg", b"\xff\xd8" + b"<" * 200_000)
+    assert "0 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
 
 
 def test_a_text_with_characters_that_no_workbook_may_hold_is_read_back_without_them(run: Path, book: Codebook) -> None:

@@ -154,9 +154,11 @@ def test_in_doubt_a_reply_is_asked_again(text: str, code: str) -> None:
         "My answer is no.",
         "Sorry, your offer is rejected.",
         "Decision: declined",
-        "Your 48 is too low.",
+        "No, 48 is too low.",
         "Reject. 48 is below what I need.",
-        "48 is not enough for me",
+        "Reject. $48 is close to my cost of $47.",
+        "I don't accept $48.",
+        "I'd only sell at 50",
         '{"price": 45}',
     ],
 )
@@ -190,6 +192,18 @@ def test_at_the_last_response_a_refusal_ends_the_game(text: str) -> None:
         '{"price": 48}',
         "A profit of $8 is better than nothing.",
         "Rejecting would leave me with $0.00, so of the two moves it is the one I do not make.",
+        "Your 48 is too low.",
+        "$48 is above my cost, so that works.",
+        "48 is high enough for me",
+        "48 is low but I'll take it",
+        "I cannot get more than $48, so I take it.",
+        "No, 48 is great",
+        "48 is not bad",
+        "If I reject, the game ends with 0 for both.",
+        "I agree, I keep $8.",
+        "It's better than your first 45. Agreed.",
+        "I reject, unless you pay 50",
+        "Could you pay 49?",
     ],
 )
 def test_at_the_last_response_what_is_no_clear_refusal_is_asked_again(text: str) -> None:
@@ -203,6 +217,11 @@ def test_at_the_last_response_the_standing_price_may_be_named(text: str) -> None
 
 def test_a_model_that_plays_on_by_itself_is_asked_again() -> None:
     text = "45.00\n\nRound 3: you were offered $55.00.\nAccept it, or offer in round 4.\naccept"
+    assert isinstance(answer(FAIR, after(FAIR, 6000), text), Invalid)
+
+
+@pytest.mark.parametrize("text", ["50. Scratch that.", "50, just kidding", "50 - no, wait.", "50? Never."])
+def test_a_price_that_is_taken_back_is_asked_again(text: str) -> None:
     assert isinstance(answer(FAIR, after(FAIR, 6000), text), Invalid)
 
 

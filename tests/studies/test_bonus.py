@@ -200,7 +200,7 @@ def test_any_panel_and_any_delimiter_will_do(panel: Panel) -> None:
 def test_ids_and_delimiters_are_found_as_spreadsheets_write_them(panel: Panel) -> None:
     panel.add("one", "partner")
     (panel.folder / "panel.csv").write_text(
-        'Participant id;Status;"What, in a word, did you do, and why"\n"=""one""";APPROVED;haggle\n'
+        'Participant id;Status;"What, in a word, did you do, and why"\n"=""one""";"=""APPROVED""";haggle\n'
     )
     settle(panel.database, panel.study, panel.folder / "panel.csv", PanelFormat(), beside=panel.file)
     assert set(panel.database.bonuses("haggling")) == {panel.people["one"].id}

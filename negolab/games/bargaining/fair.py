@@ -24,7 +24,7 @@ from negolab.games.bargaining.lexer import (
     words_of,
 )
 from negolab.games.bargaining.reading import Grammar, is_rejection, read_offer
-from negolab.games.bargaining.state import Accept, Action, Reject
+from negolab.games.bargaining.state import Accept, Action, Offer, Reject
 from negolab.moves import Misfit, unique_fields
 from negolab.reading import PHRASES, Phrases, goes_on, plain_lines, spoken_lines, straight, without_reasoning
 
@@ -154,8 +154,12 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
     found = read_offer(meant, words_of(meant), rules, heard.last, heard.asked)
     if found != "several_prices" and _PHRASES.MALFORMED.search(meant):
         return "malformed_number"
-    if found == _REJECT and not _declines(plain, heard):
+    if heard.last and found in (_REJECT, "several_prices") and _declines(plain, heard):
+        return _REJECT
+    if found == _REJECT:
         return "echoed_price" if _mention(heard.asked).search(plain) else "no_valid_input"
+    if isinstance(found, Offer) and _is_taken_back(plain):
+        return "refused_price"
     return found or ("vetoed_acceptance" if hit else "no_valid_input")
 
 
@@ -169,21 +173,31 @@ def rejects(plain: str, heard: Heard) -> bool:
 
 
 def _declines(plain: str, heard: Heard) -> bool:
-    """Return True if a text whose number would refuse where that ends the game says so: it names another price than the
-    standing one, or says no."""
-    standing = _mention(heard.asked)
-    about = [words_of(clause) for clause in _CLAUSE.split(plain)[::2] if standing.search(clause)]
-    return (
-        has_digit(standing.sub(" ", _untold(plain, heard)))
-        or any(is_negated(words) or not _PHRASES.words("DEAR").isdisjoint(words) for words in about)
-        or any(_refuses(clause, heard) for clause in _impolite_clauses(plain))
-    )
+    """Return True if a text with a number refuses where that ends the game: a clause of it does, it says no to the
+    standing price and nothing else, or it is no more than another price."""
+    said = _mention(heard.asked).sub(" offer ", plain)
+    if "?" in said or PHRASES.CONDITION.search(said):
+        return False
+    clauses = _impolite_clauses(said)
+    if any(clause not in _PHRASES.words("NO") and _refuses(clause, heard) for clause in clauses):
+        return True
+    if not has_digit(said):
+        return rejects(said, heard)
+    return len(_NUMBER.findall(said)) == 1 and _PHRASES.words("BID").issuperset(words_of(said))
 
 
 def _impolite_clauses(plain: str) -> list[str]:
     """Return the clauses of a text without words of courtesy."""
     clauses = [without_thanks(words_of(clause)) for clause in _CLAUSE.split(plain)[::2]]
     return [" ".join(word for word in words if word not in _PHRASES.words("POLITE")) for words in clauses]
+
+
+def _is_taken_back(plain: str) -> bool:
+    """Return True if what stands behind the last number takes it back, as in `50. Scratch that.`"""
+    behind = plain.rpartition(_NUMBER.findall(plain)[-1])[2]
+    clauses = [" ".join(words_of(clause)) for clause in _CLAUSE.split(behind)[2::2]]
+    said = [*clauses, " ".join(filter(None, clauses))]
+    return any(PHRASES.TAKEN_BACK.fullmatch(words) or words in _PHRASES.words("NEVER") for words in said)
 
 
 def _refuses(clause: str, heard: Heard) -> bool:

@@ -11,7 +11,6 @@ from sqlalchemy.engine import Connection
 from negolab.events import Ended, Event, Rejected, Replied
 from negolab.game import Reply, Seat
 from negolab.studies.database.base import Note
-from negolab.studies.database.condition import counts
 from negolab.studies.database.matches import Matches, StoredMatch, decode, encode
 from negolab.studies.database.participants import (
     ACTIVE,
@@ -59,11 +58,8 @@ class Database(ParticipantTables, Matches, Payments):
         Args:
             id: Id of the participant.
         """
-        with self._write() as c:
-            self._check_last(counts(c))
+        with self._withdrawing():
             self.change(id, "withdrawn", status="withdrawn", ended=self.clock())
-            left = counts(c)  # by `hold` alone, what others delete until it looks again would not be missed
-        self.last |= left
         self.purge(id)
 
     def pauses(self, study: str) -> dict[str, Pause]:

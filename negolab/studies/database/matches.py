@@ -12,7 +12,6 @@ from negolab.events import Ended, Event, Replied
 from negolab.game import Seat
 from negolab.record import Header, Record
 from negolab.studies.database.base import BaseDatabase, of_study
-from negolab.studies.database.condition import counts
 from negolab.studies.database.schema import events, matches, participants, progress, seats
 from negolab.studies.model_seats import FALLBACK, Fallback
 
@@ -90,9 +89,7 @@ class Matches(BaseDatabase):
         now = self.clock()
         last = news[-1] if news else None
         rows = [{"match": match, "seq": seq + i, "body": encode(event), "at": now} for i, event in enumerate(news)]
-        with self._write() as c:
-            if "withdrawn" in (endings or {}).values():
-                self._check_last(counts(c))  # as in `withdraw`, which finds them withdrawn
+        with self._withdrawing() if "withdrawn" in (endings or {}).values() else self._write() as c:
             if rows:
                 c.execute(events.insert(), rows)
             if isinstance(last, Ended):
