@@ -125,7 +125,7 @@ class Host:
         self._failures = 0
 
     def _why(self) -> str:
-        return f"negolab is {self.outage}. Nothing is lost, and this page continues by itself."
+        return f"negolab is {self.outage}. Nothing is lost, and this page will continue automatically."
 
     def open(self, database: Database) -> None:
         """Claim a database and serve what it holds.
