@@ -111,7 +111,7 @@ def test_a_game_may_name_who_plays_it(tmp_path: Path) -> None:
             "\n".join(f"[conditions.{c}]\na = {{}}\nb = {{}}\nc = {{}}" for c in "pqrstuvwxyz") + "\n[games]",
             "plan.toml: 1,417,176 players, each under all conditions, are more than 200: leave some of them out",
         ),
-        ("camp =", "fair = 3 #", "games: fair: a game is a name, a module or a Game, not 3"),
+        ("camp =", "fair = 3 #", "games: fair: a game must be a name, a module or a Game, not 3"),
     ],
 )
 def test_a_mistake_is_named_with_its_place(tmp_path: Path, was: str, now: str, said: str) -> None:
