@@ -6,7 +6,8 @@ and nobody is lost, whenever the process or the machine stops, and however many 
 1. The run takes the lock, a row of the database (`Database.bonus_run`), and holds it until the end. Others wait.
 2. The database notes, in one transaction, whom the file pays how much, and the hash of its content. From here on no
    other file can hold them.
-3. A line in a file beside the study notes the same, in case the database is restored from an older copy.
+3. A line in a file beside the study and one beside the database (`_payment_logs`) notes the same, in case the database
+   is restored from an older copy.
 4. The file is created, never over another one, written whole and synced.
 5. The database notes that it was written.
 
@@ -26,6 +27,7 @@ from itertools import count
 from pathlib import Path
 
 import msgspec
+import platformdirs
 
 from negolab._internal.files import append, atomic_write, private_files, read_text
 from negolab.studies.database import BonusFile, Database, Participant
@@ -250,9 +252,14 @@ def _missing(
 
 def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
     """Return the files that have a line, of hash and path, for each file of payments of the study, whatever becomes of
-    that, of the study file and of the database: one beside either of these."""
-    places = beside, database.file or beside
-    return list(dict.fromkeys(place.absolute().with_name(f"{study.name}-bonuses.log") for place in places))
+    that, of the study file and of the database: one beside either of these. PostgreSQL has no place beside it, so
+    one of the user's own serves for the database and its copies."""
+    name = f"{study.name}-bonuses.log"
+    if database.file:
+        kept = database.file.with_name(name)
+    else:
+        kept = platformdirs.user_data_path("negolab", ensure_exists=True) / f"{database.id}-{name}"
+    return list(dict.fromkeys(log.absolute() for log in (beside.with_name(name), kept)))
 
 
 def _noted(log: Path) -> dict[str, str]:
@@ -282,7 +289,8 @@ def _check_noted(log: Path, written: Collection[str]) -> None:
         if sha256 not in written:
             raise ValueError(
                 f"{log}: this database did not write {path}: it is an older copy or another one, and would pay the "
-                f"same people again; restore the newest database, or move {log.name} elsewhere if that file paid others"
+                f"same people again; restore the newest database, or move {log.name} elsewhere if that file paid none "
+                "of them"
             )
 
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from negolab.cli import bonus as cli_bonus
 from negolab.cli.bonus import bonus_lines
@@ -22,7 +23,7 @@ from negolab.studies import bonus
 from negolab.studies import panel as panel_export
 from negolab.studies.authentication import hash_panel_id
 from negolab.studies.bonus import Settlement, settle
-from negolab.studies.database import Database, Participant, payments
+from negolab.studies.database import Database, Participant, payments, schema
 from negolab.studies.earnings import shown_earnings
 from negolab.studies.export import export
 from negolab.studies.panel import PanelFormat
@@ -250,6 +251,24 @@ def test_a_restored_database_is_known_when_the_study_file_or_the_database_was_mo
         panel.file = panel.file.rename(elsewhere / panel.file.name)
     elif moved == "name":
         panel.file = panel.file.rename(panel.folder / "wave.toml")
+    with pytest.raises(ValueError, match=r"haggling-bonuses.log: this database did not write"):
+        panel.settle(("one", "APPROVED"))
+
+
+def test_a_restored_dump_is_known_when_the_study_file_was_moved(database_url: str, tmp_path: Path) -> None:
+    panel = Panel(tmp_path)
+    panel.database.close()
+    panel.database = Database(database_url)
+    panel.kept = panel.database.study(panel.study.name, panel.study.text)
+    panel.add("one")
+    with sa.create_engine(panel.database.url).connect() as c:  # what a dump of now holds
+        notes = c.execute(sa.select(schema.notes)).all()
+    panel.settle(("one", "APPROVED"))
+    with sa.create_engine(panel.database.url).begin() as c:
+        c.execute(sa.delete(schema.notes))
+        c.execute(sa.insert(schema.notes), [dict(note._mapping) for note in notes])
+    (tmp_path / "elsewhere").mkdir()
+    panel.file = panel.file.rename(tmp_path / "elsewhere" / panel.file.name)
     with pytest.raises(ValueError, match=r"haggling-bonuses.log: this database did not write"):
         panel.settle(("one", "APPROVED"))
 

@@ -141,6 +141,8 @@ def _urls(request: pytest.FixtureRequest, folder: Path, *, with_tables: bool) ->
         yield str(folder / "people.db")
         return
     cluster: Cluster = request.getfixturevalue("postgres")
+    # Databases of one template are copies of each other, and what is kept for one of them counts for all.
+    request.getfixturevalue("monkeypatch").setenv("XDG_DATA_HOME", str(folder / "data"))
     name = cluster.fresh(cluster.template) if with_tables else cluster.fresh()
     yield cluster.url(name)
     cluster.drop(name)
