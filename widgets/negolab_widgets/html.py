@@ -55,7 +55,7 @@ def capitalised(text: str) -> str:
 
 def join(parts: Iterable[object]) -> Markup:
     """Concatenate parts, each escaped unless it is `Markup`."""
-    return Markup("").join(map(escape, parts))
+    return Markup("".join(map(escape, parts)))
 
 
 def element(tag: str, *children: object, cls: str = "", **attributes: str) -> Markup:

@@ -396,7 +396,7 @@ def _left_out(file: Path) -> pd.DataFrame:
 def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
     """Render an estimate as a number over a line for its interval."""
     if row is None:
-        return element("span", "not played", cls="soft")
+        return element("span", "no value", cls="soft")
     mean = _number(row["mean"], outcome)
     known = row["low"] == row["low"]
     ends = f"[{_number(row['low'], outcome)}, {_number(row['high'], outcome)}]" if known else f"n = {int(row['n']):,}"

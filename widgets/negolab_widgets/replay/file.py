@@ -6,10 +6,13 @@ import base64
 import gzip
 import json
 import re
-from collections.abc import Sequence
+import sys
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
-from itertools import zip_longest
-from typing import Any
+from itertools import pairwise, zip_longest
+from typing import Any, TypeVar
+
+from tqdm import tqdm
 
 from negolab.catalog import AnyGame
 from negolab.formatting import format_end
@@ -23,9 +26,10 @@ from negolab_widgets.replay.replay import render_record_head, render_view_head
 from negolab_widgets.replay.steps import Step, format_pay, record_steps, view_steps
 from negolab_widgets.tables.seats import render_seat
 
+T = TypeVar("T")
 _FOLDER = files("negolab_widgets.replay")
-_CUT = re.compile("(?<=</div>)")
-"""Where texts are cut: most parts of what is seen at a step are those of the step before."""
+_CUT = re.compile("</(?:div|line|svg)>")
+"""Behind these texts are cut: most parts of what is seen at a step are those of the step before."""
 
 
 def replay_page(records: Sequence[Record], seats: Sequence[Seat] = ()) -> str:
@@ -41,7 +45,7 @@ def replay_page(records: Sequence[Record], seats: Sequence[Seat] = ()) -> str:
         ValueError: A record cannot be replayed.
     """
     parts: dict[str, int] = {}
-    views = enumerate(zip_longest(records, seats), 1)
+    views = enumerate(zip_longest(_shown(records, "match"), seats), 1)
     matches = []
     for number, (record, seat) in views:
         with reading(record):
@@ -70,12 +74,18 @@ def _draw_match(number: str, record: Record, seat: Seat | None, parts: dict[str,
         "head": head,
         **draw_cockpit(steps, game, drawn),
         "moments": [_cut(render_step(step, game), parts) for step in steps],
-        "seats": [_cut(_render_tables(step, told), parts) for step in steps],
+        "seats": [_cut(_render_tables(step, told), parts) for step in _shown(steps, "step")],
     }
 
 
+def _shown(work: Sequence[T], unit: str) -> Iterable[T]:
+    """Show the progress of longer work at a terminal."""
+    return tqdm(work, desc="replay", unit=unit, file=sys.stderr, delay=1, leave=False, disable=None)
+
+
 def _cut(text: str, parts: dict[str, int]) -> list[int]:
-    return [parts.setdefault(part, len(parts)) for part in _CUT.split(text)]
+    ends = [0, *(found.end() for found in _CUT.finditer(text)), len(text)]
+    return [parts.setdefault(text[start:end], len(parts)) for start, end in pairwise(ends)]
 
 
 def _render_tables(step: Step, told: dict[Seat, AnyGame]) -> str:

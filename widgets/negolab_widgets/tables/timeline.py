@@ -6,6 +6,7 @@ All places are percentages: a drawing fills its place on the page, and its text 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -20,6 +21,8 @@ SHOWN = 8
 """Rounds or messages for which there is room at least."""
 MAX_TICKS = 12
 """Rounds or messages of which each is numbered."""
+_KEPT = 8192
+"""Marks, and lines, that are drawn once."""
 
 
 class Timeline(NamedTuple):
@@ -96,8 +99,7 @@ class Timeline(NamedTuple):
             yield _line(start, high, end, high, f"nl-step-{kind}")
             yield _line(end, high, end, low, f"nl-step-{kind}")
         for across, down, value in own:
-            said = element("title", f"{self.name(seat)}: {self.amount(value)}")
-            yield element("svg", _symbol(seat), said, x=f"{across}%", y=f"{down}%", cls=f"nl-mark-{kind}")
+            yield _mark(across, down, seat, f"{self.name(seat)}: {self.amount(value)}")
         if own:
             across, down, value = own[-1]
             is_last = self.rows[-1][1] == seat
@@ -111,12 +113,17 @@ class Timeline(NamedTuple):
             )
 
 
-def _symbol(seat: Seat) -> Markup:
-    if seat == "A":
-        return element("circle", r="5.5")
-    return element("rect", x="-5", y="-5", width="10", height="10", rx="1")
+_SYMBOLS = {"A": element("circle", r="5.5"), "B": element("rect", x="-5", y="-5", width="10", height="10", rx="1")}
 
 
+# A replay draws every step, and most of a step is as in the step before.
+@lru_cache(_KEPT)
+def _mark(across: float, down: float, seat: Seat, said: str) -> Markup:
+    title = element("title", said)
+    return element("svg", _SYMBOLS[seat], title, x=f"{across}%", y=f"{down}%", cls=f"nl-mark-{seat.lower()}")
+
+
+@lru_cache(_KEPT)
 def _line(x1: float, y1: float, x2: float, y2: float, cls: str) -> Markup:
     return element("line", x1=f"{x1}%", y1=f"{y1}%", x2=f"{x2}%", y2=f"{y2}%", cls=cls)
 
