@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import sys
 from pathlib import Path
+
+from tqdm import tqdm
 
 from negolab._internal.validation import check_name
 from negolab.coding.codebook import Codebook
@@ -97,7 +100,8 @@ async def code_units(
     kept, file = all_readings(source, (coder, name, book)), readings_file(source)
     sizes = [file.stat().st_size if kept else 0]
     done = latest(source, name).get(coder, {})
-    left = iter([each for each in units(source, book.unit).items() if each[0] not in done])
+    all_left = [each for each in units(source, book.unit).items() if each[0] not in done]
+    left = iter(tqdm(all_left, unit=book.unit, file=sys.stderr, disable=None))
     failed: list[str] = []
 
     async def work() -> None:
