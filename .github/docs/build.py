@@ -67,7 +67,9 @@ def write_reference(folder: Path) -> None:
         names = "\n".join(group["modules"])
         text += f"\n## {group['title']}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n"
         for module in group["modules"]:
-            page = f"# {module}\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
+            # A long name may break behind its dots.
+            title = module.replace(".", ".\u200b")
+            page = f"# {title}\n\n```{{eval-rst}}\n.. automodule:: {module}\n```\n"
             (folder / f"{module}.md").write_text(page, "utf-8")
     (folder / "index.md").write_text(text, "utf-8")
 
