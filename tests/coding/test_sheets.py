@@ -9,13 +9,14 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from zipfile import ZIP_DEFLATED, ZipFile
+from zipfile import ZIP_BZIP2, ZIP_DEFLATED, ZIP_LZMA, ZipFile
 
 import pandas as pd
 import pytest
 
 import negolab as nl
 from negolab._internal.files import MAX_BYTES
+from negolab.analysis.columns import write_xlsx
 from negolab.coding import units as coding
 from negolab.coding.agreement import agreement, kappas
 from negolab.coding.codebook import Code, Codebook, read_codebook
@@ -437,6 +438,29 @@ def test_a_text_with_characters_that_no_workbook_may_hold_is_read_back_without_t
     sheet = run.parent / "anna.xlsx"
     write_sheet(sheet, [Unit("one", "a\x1f\ufffe\uffffb")], book)
     assert [id for id, _ in read_sheet(sheet, book)] == ["one"]
+    write_xlsx([pd.DataFrame({"payoff\ufffe": [1]})], sheet)
+    assert pd.read_excel(sheet).columns.tolist() == ["payoff\ufffd"]
+
+
+@pytest.mark.parametrize("packing", [ZIP_DEFLATED, ZIP_BZIP2, ZIP_LZMA])
+def test_a_damaged_workbook_is_refused_by_its_name(packing: int, run: Path, book: Codebook) -> None:
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    with ZipFile(sheet) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    with ZipFile(sheet, "w", packing) as packed:
+        for name, xml in parts.items():
+            packed.writestr(name, xml)
+    with ZipFile(sheet) as packed:
+        place = next(part.header_offset for part in packed.infolist() if "sheet1" in part.filename) + 100
+    whole, drawn = sheet.read_bytes(), random.Random(1)
+    for _ in range(20):
+        damaged = bytearray(whole)
+        for at in drawn.sample(range(place, place + 200), 20):
+            damaged[at] = drawn.randrange(256)
+        sheet.write_bytes(damaged)
+        with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: "):
+            list(read_sheet(sheet, book))
 
 
 def test_a_text_that_a_workbook_would_cut_is_refused(run: Path, book: Codebook) -> None:

@@ -469,6 +469,7 @@ ONE = HEAD + "s,one,APPROVED,1\n"
         ("Participant id\n1\n", (), "no column 'Status': set it with --status-column"),
         ("Participant id,Status\n,APPROVED\n", (), "line 2: 'Participant id' is empty"),
         ('Participant id,Status\n"a"b,X\n', (), "not a CSV file"),
+        (f"Participant id,{'x' * 131_073}\n", (), "not a CSV file: field larger than field limit"),
         ("Participant id,Status,Status\n1,RETURNED,APPROVED\n", (), "has 2 columns 'Status': remove all but one"),
         ("Participant id,Note,Status\n1,I think, X, Y\n", (), "line 2: has more or fewer cells than the first line"),
         ("\udcff\udcfeP\0a\n", (), "not UTF-8 text"),

@@ -11,6 +11,7 @@ import nbformat
 import pytest
 import websockets.sync.client
 
+from negolab._internal.environment import absolute_paths
 from tests.conftest import free_port, running
 from tests.support.bots import V1, framed, message, read_frame
 from tests.support.command import NEGOLAB
@@ -99,3 +100,13 @@ def test_opening_a_strangers_folder_in_the_lab_runs_nothing_of_it(tmp_path: Path
             socket = f"{address}api/kernels/{made['kernel']['id']}/channels".replace("http", "ws")
             assert run_in_kernel(socket, headers, CELL) == "7 7\n"
     assert not (tmp_path / "ran").exists()
+
+
+def test_a_relative_variable_means_the_folder_where_the_command_was_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "IPYTHONDIR"):
+        monkeypatch.setenv(name, f"mine{os.pathsep}")
+    found = absolute_paths()
+    assert {found[name] for name in ("XDG_CONFIG_HOME", "XDG_DATA_HOME", "IPYTHONDIR")} == {str(tmp_path / "mine")}
