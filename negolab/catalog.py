@@ -323,7 +323,7 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
         raise ValueError("preset and game are not parameters")
     if params.get("scenario") is not None:
         if preset is not None:
-            raise ValueError("a preset and a scenario are each a whole set of parameters: give only one of them")
+            raise ValueError("a preset and a scenario each set all parameters: choose one of them")
         preset = os.fspath(params["scenario"])
     params.pop("scenario", None)
     preset = next(iter(known)) if preset is None else preset
@@ -417,7 +417,7 @@ def _suggest_scenario(preset: str) -> str:
     try:
         if Path(f"{preset}{SUFFIX}").is_file():
             return f"did you mean {preset}{SUFFIX}?"
-        return f"it is a file, whose name must end in {SUFFIX}" if Path(preset).is_file() else ""
+        return f"the name of a scenario file must end in {SUFFIX}" if Path(preset).is_file() else ""
     except OSError:  # its name is too long
         return ""
 
@@ -454,7 +454,7 @@ def _not_imported(game: str) -> str:
             f"nl.load({reference!r}), or add --trust on the command line"
         )
     return (
-        f"the game {game!r} is not installed, and reading a record runs no code: give its file, such as --module "
+        f"the game {game!r} is not installed, and reading a record runs no code: specify its file, such as --module "
         f"{home}.py, or load the code that its folder names with --trust (in Python: call nl.load with the file first)"
     )
 

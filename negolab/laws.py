@@ -67,7 +67,7 @@ def junk_text(rng: random.Random) -> str:
 
 def _move(match: Match, seat: Seat, rng: random.Random) -> None:
     options = match.told(seat).options(match.seen(seat))
-    assert options, f"seat {seat} is asked and has no options"
+    assert options, f"seat {seat} is asked but has no options"
     action = rng.choice(options)
     if rng.random() < 0.5:
         match.act(seat, action)
@@ -86,17 +86,17 @@ def positions(game: AnyGame, seed: int) -> Iterator[tuple[Match, Seat]]:
 
 def same_seed_same_deal(game: AnyGame, seed: int) -> None:
     """All chance comes from the generator passed in."""
-    assert game.deal(random.Random(seed)) == game.deal(random.Random(seed)), "two deals of one seed differ"
+    assert game.deal(random.Random(seed)) == game.deal(random.Random(seed)), "two deals with the same seed differ"
 
 
 def replay_equals_play(game: AnyGame, seed: int) -> None:
     """A record that was written and read again replays to the same match."""
     match = playout(game, seed)
     record = parse_record(match.record().to_line())
-    assert record.game == game, "the record's game is another one"
+    assert record.game == game, "the record has a different game"
     assert not (differences := replay_differences(record)), differences[0]
-    assert final_state(record) == match.state, "the fold of the events is another state"
-    assert repr(record.outcome) == repr(match.outcome), "the outcome of the record is another one"
+    assert final_state(record) == match.state, "folding the events gives a different state"
+    assert repr(record.outcome) == repr(match.outcome), "the record has a different outcome"
 
 
 def words_and_actions_agree(game: AnyGame, seed: int) -> None:
@@ -113,8 +113,8 @@ def words_and_actions_agree(game: AnyGame, seed: int) -> None:
         said, typed = Match(game, start=match.state), Match(game, start=match.state)
         said.submit(seat, told.say(action))
         typed.act(seat, action)
-        assert said.events[1:] == typed.events[1:], f"the words of {action!r:.100} do something else than the action"
-        assert said.state == typed.state, f"the words of {action!r:.100} lead to another state"
+        assert said.events[1:] == typed.events[1:], f"the words of {action!r:.100} do something other than the action"
+        assert said.state == typed.state, f"the words of {action!r:.100} lead to a different state"
 
 
 def nobody_else_has_options(game: AnyGame, seed: int) -> None:

@@ -230,7 +230,7 @@ class Ledger:
                 try:
                     self._count(_decode(line))
                 except (msgspec.DecodeError, RecursionError) as error:
-                    why = f"has no readable costs ({error}): move it elsewhere"
+                    why = f"its costs cannot be read ({error}): move the file elsewhere"
                     raise ValueError(f"{file}, line {number}: {why}") from None
                 whole += len(line)
         return whole

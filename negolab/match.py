@@ -339,7 +339,7 @@ class Match:
     def _computed_end(self) -> Ended:
         outcome = self.game.outcome(self.state)
         if outcome.end not in get_args(End) or set(outcome.payoffs) != {"A", "B"}:
-            raise ValueError(f"an outcome ends in one of {get_args(End)} and pays A and B, not {outcome!r:.200}")
+            raise ValueError(f"an outcome must end in one of {get_args(End)} and pay A and B, not {outcome!r:.200}")
         return Ended(outcome.end, {seat: _plain_payoff(seat, outcome.payoffs[seat]) for seat in SEATS})
 
     def _end(self, ended: Ended) -> None:
@@ -484,7 +484,7 @@ def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:
     """Convert a payoff, such as one of numpy's types, to a plain number."""
     if isinstance(payoff, Real | None) and is_finite(payoff):
         return payoff if payoff is None else int(payoff) if isinstance(payoff, Integral) else float(payoff)
-    found = "a whole number beyond any float" if isinstance(payoff, int) else repr(payoff)
+    found = "a whole number too large for a float" if isinstance(payoff, int) else repr(payoff)
     raise ValueError(f"the payoff of seat {seat} must be a finite number or None, not {found}")
 
 

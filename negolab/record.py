@@ -128,7 +128,7 @@ class Record(msgspec.Struct, frozen=True):
             ValueError: There is no such seat, or the record cannot be replayed.
         """
         if seat not in SEATS:
-            raise ValueError(f"a seat is A or B, not {seat!r}")
+            raise ValueError(f"a seat must be A or B, not {seat!r}")
         return view_of_seat(self, seat)
 
     def to_line(self) -> bytes:
@@ -243,7 +243,7 @@ def _params(line: bytes) -> dict[str, Any]:
 
 def _check_numbers(part: str, line: bytes) -> None:
     if _BEYOND_FLOATS.search(line):
-        raise ValueError(f"not a record: its {part} have a number beyond floats")
+        raise ValueError(f"not a record: its {part} contain a number too large for a float")
 
 
 @lru_cache(maxsize=256)
@@ -287,9 +287,9 @@ def parse_record(line: bytes | str) -> Record:
     if record.header.schema < 1:
         raise ValueError(f"record {record.id} has schema {record.header.schema}")
     if record.header.schema > SCHEMA:
-        raise ValueError(f"record {record.id} has schema {record.header.schema}; this negolab reads up to {SCHEMA}")
+        raise ValueError(f"record {record.id} has schema {record.header.schema}; this version reads up to {SCHEMA}")
     if not is_finite(record.header.seed):
-        raise ValueError(f"record {record.id} has a seed beyond floats")
+        raise ValueError(f"record {record.id} has a seed too large for a float")
     if not record.events or not isinstance(record.events[0], Dealt):
         raise ValueError(f"record {record.id} does not start with a dealt event")
     last = record.events[-1]

@@ -77,7 +77,7 @@ def _leads_out(file: Path, folder: Path) -> bool:
     """Return True for a link to a file outside, which whoever made the folder may want to see in an export."""
     leads_out = file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
     if leads_out:
-        warnings.warn(f"{file} leads out of {folder} and was skipped: to read it, give its own path", stacklevel=3)
+        warnings.warn(f"{file} leads outside {folder} and was skipped: to read it, specify its own path", stacklevel=3)
     return leads_out
 
 
@@ -107,7 +107,7 @@ def _import_games(folder: Path) -> None:
         catalog.game_module(now.pinned)
         if now.sha256 != source.sha256:
             changed = user_code.describe_change(source, now)
-            warnings.warn(f"{changed} has changed since matches of {folder} were played", stacklevel=4)
+            warnings.warn(f"{changed} has changed since the matches in {folder} were played", stacklevel=4)
 
 
 Parsed = TypeVar("Parsed")
@@ -143,15 +143,13 @@ def iter_lines(
             if line.isspace():
                 continue
             if len(line) == MAX_LINE:
-                raise ValueError(
-                    f"{file}, line {number}: is longer than {MAX_LINE >> 20} MiB, the maximum for a record"
-                )
+                raise ValueError(f"{file}, line {number}: exceeds the maximum of {MAX_LINE >> 20} MiB for a record")
             try:
                 yield begin, parse(line)
             except (ValueError, RecursionError) as error:
                 if line.endswith(b"\n"):
                     raise ValueError(f"{file}, line {number}: {error}") from None
-                warnings.warn(f"{file}: the last line is torn and was dropped", stacklevel=3)
+                warnings.warn(f"{file}: the last line is incomplete and was skipped", stacklevel=3)
 
 
 class Store(AbstractContextManager["Store"]):
@@ -177,7 +175,7 @@ class Store(AbstractContextManager["Store"]):
     def __init__(self, folder: str | Path, *, wait: float = 0) -> None:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{self.folder} is a file: records are kept in a folder")
+            raise ValueError(f"{self.folder} is a file: choose a folder for the records")
         self.folder.mkdir(parents=True, exist_ok=True)
         self.file = self.folder / FILE
         self._lock = filelock.FileLock(self.folder / ".lock", timeout=wait)
@@ -280,16 +278,16 @@ class Store(AbstractContextManager["Store"]):
         if old := manifest.read(self.folder):
             if differ := manifest.differences(old, new):
                 raise ValueError(
-                    f"{self.folder} has another run, which differs in {', '.join(differ)}: choose another folder"
+                    f"{self.folder} contains another run, which differs in {', '.join(differ)}: choose another folder"
                 )
             if not changed and (files := manifest.changed_code(old, new)):
                 raise ValueError(
-                    f"{' and '.join(files)} has changed since matches of {self.folder} were played: choose another "
-                    "folder, or continue with the new version with --trust"
+                    f"{' and '.join(files)} has changed since the matches in {self.folder} were played: choose another "
+                    "folder, or add --trust to continue with the new version"
                 )
             new["plan"]["n"] = max(new["plan"]["n"], old["plan"].get("n", 0))
         elif self.file.stat().st_size:
-            raise ValueError(f"{self.folder} has matches without a manifest: choose another folder")
+            raise ValueError(f"{self.folder} contains matches without a manifest: choose another folder")
         manifest.write(self.folder, new)
 
     def note_game(self, game: AnyGame, *, changed: bool = False) -> None:
@@ -309,8 +307,8 @@ class Store(AbstractContextManager["Store"]):
         known = user_code.read(self.folder)
         if not changed and known.get(name, source) != source:
             raise ValueError(
-                f"{user_code.describe_change(known[name], source)} has changed since matches of {self.folder} were "
-                "played: choose another folder, or continue with the new version with --trust"
+                f"{user_code.describe_change(known[name], source)} has changed since the matches in {self.folder} were "
+                "played: choose another folder, or add --trust to continue with the new version"
             )
         if known.get(name) != source:
             user_code.write(self.folder, {**known, name: source})
@@ -327,7 +325,7 @@ class Store(AbstractContextManager["Store"]):
         """Return the store for matches outside a plan; `ValueError` if the folder holds a run."""
         if (self.folder / manifest.FILE).exists():
             self.close()
-            raise ValueError(f"{self.folder} has a batch: keep single matches in another folder")
+            raise ValueError(f"{self.folder} contains a batch: save single matches in another folder")
         return self
 
     def close(self) -> None:
@@ -389,7 +387,7 @@ def repair_last_line(file: Path) -> None:
             out.seek(0, os.SEEK_END)
             out.write(b"\n")
         elif last.startswith(_RECORD_PREFIX) or _RECORD_PREFIX.startswith(last):
-            warnings.warn(f"{file}: the last line is torn and was cut off", stacklevel=3)
+            warnings.warn(f"{file}: the last line is incomplete and was removed", stacklevel=3)
             out.truncate(out.seek(0, os.SEEK_END) - len(last))
         else:
             raise ValueError(f"{file} does not end with a record or the beginning of one: choose another folder")

@@ -134,7 +134,7 @@ def check(overrides: Overrides, defaults: Mapping[str, str]) -> None:
         raise ValueError(fault)
     for key, text in overrides.items():
         if defaults[key] and not text.strip():
-            raise ValueError(f"{key} is empty: write a text, or delete the key")
+            raise ValueError(f"{key} is empty: write text, or delete the key")
         known = placeholders(defaults[key])
         try:
             named = placeholders(text)

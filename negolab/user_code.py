@@ -425,7 +425,7 @@ def _read_module(home: Path, top: str) -> dict[str, bytes]:
 def read_file(file: Path) -> bytes:
     """Read a file of code; ValueError for a pipe, a device, or more than a hash covers."""
     if not file.is_file() or len(data := read_bytes(file)) > MAX_BYTES:
-        raise ValueError(f"{file} is not code: code is a regular file of at most {MAX_BYTES >> 20} MiB")
+        raise ValueError(f"{file} is not code: code must be a regular file of at most {MAX_BYTES >> 20} MiB")
     return data
 
 

@@ -57,7 +57,7 @@ def _find_differences(record: Record) -> Iterator[Difference]:
             yield Difference(cause, f"event {i}: stored {stored!r:.200}, replayed {replayed!r:.200}")
             return
     if len(again.events) != len(record.events):
-        text = f"{len(record.events)} events are stored, {len(again.events)} result from the replay"
+        text = f"{len(record.events)} events are stored, but {len(again.events)} result from the replay"
         yield Difference("the replay gives a different number of events", text)
 
 

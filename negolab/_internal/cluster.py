@@ -78,7 +78,7 @@ def _remote_cluster(scheduler: str) -> Iterator[Client]:
     from distributed import Client
 
     if not scheduler.startswith(("tcp://", "tls://")):
-        raise ValueError(f"a scheduler's address begins with tcp:// or tls://, not {scheduler!r}")
+        raise ValueError(f"a scheduler's address must begin with tcp:// or tls://, not {scheduler!r}")
     try:
         client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
         # What goes wrong is said in one line, by whoever waits for a result.
@@ -168,7 +168,9 @@ class _ClusterWorker:
         except KilledWorker:
             raise WorkerDied("with its machine, again and again") from None
         except (CancelledError, OSError):
-            raise WorkersFailed("the scheduler is gone: finished work is kept; run the same command again") from None
+            raise WorkersFailed(
+                "lost the connection to the scheduler: finished work is kept; run the same command again"
+            ) from None
 
     def end(self) -> None:
         self._future = None

@@ -26,7 +26,7 @@ def read_bytes(path: Path) -> bytes:
         while chunk := opened.read(1 << 16):
             data += chunk
             if len(data) > MAX_BYTES:
-                raise ValueError(f"{path}: is longer than {MAX_BYTES >> 20} MiB, the maximum")
+                raise ValueError(f"{path}: exceeds the maximum of {MAX_BYTES >> 20} MiB")
     return bytes(data)
 
 
@@ -91,7 +91,7 @@ def open_itself(file: Path, flags: int, mode: int) -> int:
         raise OSError(error.errno, why, str(file)) from None
     if not stat.S_ISREG(os.fstat(opened).st_mode):
         os.close(opened)
-        raise OSError(errno.EINVAL, "it is no regular file", str(file))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(file))
     return opened
 
 
@@ -131,10 +131,10 @@ def check_in_place(path: Path, opened: os.stat_result, written: int | None = Non
     """Raise `OSError` unless a path still leads to the file or folder that was opened there, with as many bytes as were
     `written` to it (None: any number)."""
     if not is_in_place(path, opened):
-        raise FileNotFoundError(errno.ENOENT, "was removed, moved or replaced while it was written to", str(path))
+        raise FileNotFoundError(errno.ENOENT, "was deleted, moved or replaced while it was being written", str(path))
     if written is not None and (size := path.stat().st_size) != written:
         how = "cut" if size < written else "changed"
-        raise OSError(errno.EIO, f"was {how} by another program while it was written to", str(path))
+        raise OSError(errno.EIO, f"was {how} by another program while it was being written", str(path))
 
 
 @contextmanager
@@ -170,7 +170,7 @@ def error_sentence(error: Exception) -> str:
     if not isinstance(error, OSError) or error.filename is None or error.strerror is None:
         return str(error)
     if error.errno == errno.ELOOP:
-        return f"{error.filename} is a link, and links are not followed here; remove it"
+        return f"{error.filename} is a symbolic link, which negolab does not follow here; remove it"
     if isinstance(error, FileExistsError | NotADirectoryError):
-        return f"{error.filename}: is a file, where a folder is needed: choose another name"
+        return f"{error.filename}: is a file, but a folder is needed: choose another name"
     return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"

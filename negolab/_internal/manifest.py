@@ -26,10 +26,10 @@ class _Tournament(msgspec.Struct):
 
     def __post_init__(self) -> None:
         if len(set(self.entrants)) < len(self.entrants):
-            raise ValueError("an entrant is in it twice")
+            raise ValueError("an entrant appears twice")
         for game, name in self.games.items():
             if not re.fullmatch(r"[\w+=-][\w.+=-]{0,79}", name):
-                raise ValueError(f"the game {game!r:.40} is in {name!r:.40}, which names no folder in it")
+                raise ValueError(f"the game {game!r:.40} is in {name!r:.40}, which is not the name of a folder in it")
 
 
 def read(folder: Path) -> dict[str, Any]:

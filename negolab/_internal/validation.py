@@ -52,7 +52,7 @@ _WORDS: dict[type[types.Type], tuple[str, str]] = {
     types.BoolType: ("true or false", "true or false"),
     types.IntType: ("a whole number", "whole numbers"),
     types.FloatType: ("a number", "numbers"),
-    types.StrType: ("a text", "texts"),
+    types.StrType: ("text", "strings"),
     types.StructType: ("a table", "tables"),
 }
 """One and several of a type, without its bounds."""
@@ -98,7 +98,8 @@ def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
         case types.DictType():
             key, value = _describe_type(kind.key_type), _describe_type(kind.value_type)
             length = (size := _describe_length(kind)) and f" of {size}entries"
-            return key and value and f"{'tables' if many else 'a table'}{length} in which {key} has {value}"
+            table = f"{'tables' if many else 'a table'}{length}"
+            return key and value and f"{table} in which every key is {key} and every value is {value}"
         case _:
             words = _WORDS.get(type(kind))
             return words and words[many] + _describe_bounds(kind)
@@ -350,11 +351,11 @@ def convert_table(table: dict[str, Any], kind: type[S]) -> S:
 
 _SYNTAX = re.compile(r"(.*) \(at (line \d+), column \d+\)")
 _REMEDIES = {
-    "Unterminated string": 'a quote is not closed: a text ends with the quote that it begins with, "..."',
-    "Illegal character '\\n'": "a quote is not closed: a text ends on its line, with the quote that it begins with",
-    "Expected \"'": "a quote is not closed: a text ends with the quote that it begins with",
+    "Unterminated string": 'a quote is not closed: text must end with the quote that it begins with, "..."',
+    "Illegal character '\\n'": "a quote is not closed: text must end on its line, with the quote that it begins with",
+    "Expected \"'": "a quote is not closed: text must end with the quote that it begins with",
     "Invalid value": 'write text in quotes, "...", and true, false and numbers without',
-    "Cannot overwrite a value": "this name is given twice: give it only once",
+    "Cannot overwrite a value": "this name appears twice: write it only once",
     "Cannot declare": "this table already exists: write it only once",
     "Unclosed array": "a list ends with ], with commas between its items and quotes around text",
     "Expected '=' after a key": "write name = value; a comment begins with #",
@@ -405,7 +406,7 @@ def _check_keys(table: dict[str, Any], known: dict[str, types.Type], where: str,
 
 
 def _ask_for_two_brackets(key: str) -> str:
-    return f"{key}: each one begins with [[{key}]], in two brackets"
+    return f"{key}: each one begins with [[{key}]], in double brackets"
 
 
 def _explain_brackets(text: str, kind: types.Type) -> str:

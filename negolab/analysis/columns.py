@@ -246,11 +246,11 @@ def write_xlsx(frames: Iterable[pd.DataFrame], path: Path) -> None:
 
 def _check_room(frame: pd.DataFrame, rows: int, path: Path) -> None:
     if rows >= SHEET_ROWS:
-        raise ValueError(f"{path.name}: a sheet has room for {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
+        raise ValueError(f"{path.name}: a sheet can have at most {SHEET_ROWS:,} rows: choose --to csv or --to parquet")
     longest = max((len(cell) for name in frame for cell in frame[name] if isinstance(cell, str)), default=0)
     if longest > CELL_LENGTH:
         raise ValueError(
-            f"{path.name}: a cell of a workbook has room for {CELL_LENGTH:,} characters, and a text here has "
+            f"{path.name}: a cell of a workbook can contain {CELL_LENGTH:,} characters, but one here would have "
             f"{longest:,}: choose CSV"
         )
 

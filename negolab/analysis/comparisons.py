@@ -84,7 +84,7 @@ def contrast(
     more = apart[0].reindex(apart[0].index.union(apart[1].index)) - apart[1]
     complete = more.dropna().mean(axis=1)
     if complete.empty:
-        raise NotSharedError(f"{one} and {two} share no draw with every setting, opponent and seat played by both")
+        raise NotSharedError(f"there is no draw on which {one} and {two} both played every setting, opponent and seat")
     return Contrast(Sample(list(complete), list(complete.index)), len(more) - len(complete))
 
 
@@ -109,7 +109,7 @@ def blocked_rows(
     found = pd.concat([drop_copies(found[found[side] == name], by) for name in (one, two)])
     for name in (one, two):
         if not len(found[found[side] == name]):
-            others = "anybody but itself" if opponents is None else "these opponents"
+            others = "any other player" if opponents is None else "these opponents"
             lacks = f"value in {column}" if known[known[side] == name].empty else f"match against {others}"
             raise NotSharedError(f"{one} and {two} cannot be compared: {name} has no {lacks}")
     if "seat" in found:

@@ -243,9 +243,9 @@ def verdict(checks: pd.DataFrame) -> str:
     met, count, left = int(checks["holds"].sum()), int(tested.sum()), int((~tested).sum())
     more = f" {left} have a single match and no interval." if left else ""
     if met == count:
-        return f"**All {count} exact values lie within their interval.**{more}"
+        return f"**All {count} exact values lie within their intervals.**{more}"
     missed = ", ".join(checks[tested & ~checks["holds"].fillna(True)]["measure"].unique())
-    return f"**{met} of {count} exact values lie within their interval**; missed: {missed}.{more}"
+    return f"**{met} of {count} exact values lie within their intervals**; missed: {missed}.{more}"
 
 
 def check_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:

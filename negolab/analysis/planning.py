@@ -95,7 +95,9 @@ def plan_from_pilot(
 
     differences = contrast(rows, one, two, column, side=side, by=by).differences
     if differences.exact:
-        raise ValueError("nothing is random in the pilot, so that more matches tell no more: play a preset that draws")
+        raise ValueError(
+            "nothing is random in the pilot, so more matches would add no information: play a preset with random draws"
+        )
     if len(differences.values) < 2:
         raise ValueError("the pilot has fewer than two random draws: play more matches")
     found, blocks = blocked_rows(rows, one, two, column, side, by, None)

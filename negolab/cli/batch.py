@@ -302,7 +302,7 @@ def _kinds(retry: str) -> frozenset[str]:
     kinds = {kind.strip() for kind in retry.split(",") if kind.strip()}
     for kind in kinds:
         if kind not in _RETRY:
-            raise ValueError(f"--retry takes failed, timeout or failed,timeout, not {kind!r}")
+            raise ValueError(f"--retry must be failed, timeout or failed,timeout, not {kind!r}")
     return frozenset(_RETRY[kind] for kind in kinds)
 
 
@@ -314,7 +314,7 @@ def _share(text: str) -> float:
     except ValueError:
         share = -1.0
     if rest or not 0 <= share <= 1:
-        raise ValueError(f"--unusable takes a share from 0% to 100%, such as 50%, not {text!r}")
+        raise ValueError(f"--unusable must be a share from 0% to 100%, such as 50%, not {text!r}")
     return share
 
 
@@ -351,7 +351,7 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
         playing = run.progress.playing
         if pressed == 1 and on_stop == "finish":
             if playing:
-                print_above_bar(f"stopping after {playing} running matches (press Ctrl-C again to drop them)")
+                print_above_bar(f"stopping when {playing} running matches have ended (press Ctrl-C again to drop them)")
             run.finish()
         else:
             run.cancel()

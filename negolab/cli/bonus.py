@@ -48,7 +48,7 @@ def bonus(
 ) -> None:
     """Write a file of the bonuses due, from the panel's export. Nobody is paid twice; nothing is sent."""
     if len(delimiter) != 1 or delimiter in '"\r\n' or delimiter.isalnum():
-        raise ValueError(f"--delimiter must be one character between id and amount, not {delimiter!r}")
+        raise ValueError(f"--delimiter must be a single character between ID and amount, not {delimiter!r}")
     paid, returned = tuple(paid_status or PAID), tuple(returned_status or RETURNED)
     form = PanelFormat(id_column, status_column, paid, returned, delimiter)
     study = read_study(file)
@@ -59,7 +59,7 @@ def bonus(
             raise ValueError("add --panel with the panel's export of submissions, or --status")
         elif again is not None:
             path = write_again(database, study, panel, form, again, out=out, beside=file)
-            lines = [f"{path}: written again, byte for byte"]
+            lines = [f"{path}: recreated, byte for byte"]
         else:
             lines = bonus_lines(
                 settle(database, study, panel, form, out=out, beside=file, with_fee=with_fee, recompute=recompute)
@@ -84,12 +84,12 @@ def file_lines(database: Database, study: str) -> list[str]:
 def bonus_lines(done: Settlement) -> list[str]:
     """Describe the result of a run, line by line."""
     counted = (
-        (done.earlier, "with a bonus that an earlier run wrote: skipped"),
+        (done.earlier, "with a bonus from an earlier run: skipped"),
         (done.nothing, "with nothing due beyond the fee"),
         (
             done.incomplete,
-            "in the file did not complete the study: it pays them all of [payment.endings], so the panel's own reward "
-            "would come on top",
+            "in the file did not complete the study: it pays them the full amount in [payment.endings], so the panel's "
+            "own reward would be an extra payment",
         ),
     )
     lines = [*done.said, *(f"{n} {what}" for n, what in counted if n)]
@@ -99,7 +99,7 @@ def bonus_lines(done: Settlement) -> list[str]:
     ]
     if done.path is None:
         return [*lines, "no bonus is due now: no file was written"]
-    return [*lines, f"{done.path}: {_describe_file(done.amounts.values(), done.currency)}, to upload at the panel"]
+    return [*lines, f"{done.path}: {_describe_file(done.amounts.values(), done.currency)}, to upload to the panel"]
 
 
 def _describe_file(amounts: Collection[int], currency: Currency) -> str:

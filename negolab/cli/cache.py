@@ -81,4 +81,4 @@ def print_calls(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run
         for call in chain.from_iterable(cache.calls(game.id.rpartition("-")[0]) for game in games):
             print(msgspec.json.encode(call).decode())
     if call is None:
-        raise ValueError(f"{file} has no calls of {run}: it asked no model, or its answers were cleared")
+        raise ValueError(f"{file} has no calls from {run}: the run called no model, or its answers were deleted")

@@ -45,7 +45,7 @@ def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
     try:
         with Store(out).for_single_matches() as store:
             if others := store.ids() - ids:
-                raise ValueError(f"{out} has other records, such as {min(others)}: choose another folder")
+                raise ValueError(f"{out} already contains other records, such as {min(others)}: choose another folder")
             yield store
     except Exception:
         if new:
@@ -113,7 +113,7 @@ def dealornodeal(
 
     names = Counter(path.stem for path in files)
     if twice := [name for name, count in names.items() if count > 1]:
-        raise ValueError(f"two files are called {twice[0]}, and records are named after files: import them one by one")
+        raise ValueError(f"two files are called {twice[0]}, and records are named after files: import them separately")
     read = [corpus.read_file(path) for path in files]
     for file in read:
         _print_file(file, all_)
@@ -135,7 +135,7 @@ def _print_file(file: CorpusFile, all_: bool) -> None:
     single = file.single
     print(f"{file.path}: {counted(len(file.dialogues) - len(single), 'dialogue')} with both views")
     if single:
-        taken = "taken, too" if all_ else "left out (--all imports them)"
+        taken = "imported" if all_ else "left out (--all imports them)"
         print(f"  one view only, {taken}: {counted(len(single), 'dialogue')}, in lines {list_some(single)}")
     if file.scenarios:
         print(f"  contexts without a dialogue, left out: {file.scenarios:,}")
@@ -147,7 +147,7 @@ def _print_result(records: list[Record], out: Path) -> None:
 
     ends = Counter(str(record.header.notes.get("end", "agreed")) for record in records)
     told = ", ".join(f"{count:,} {end}" for end, count in ends.most_common())
-    print(f"{out}: {counted(len(records), 'record')} ({told}); statistics of these only, without intervals:")
+    print(f"{out}: {counted(len(records), 'record')} ({told}); statistics for these only, without intervals:")
     both = [record for record in records if record.header.notes["views"] == 2]
     found = figures(both)
     if len(both) < len(records):
@@ -188,9 +188,9 @@ def casino(
         for turn, codes in corpus.labels(one)
     ]
     keep(out, [] if latest(out, corpus.SOURCE) else labelled)
-    print(f"{counted(len(labelled), 'utterance')} with labels: codes of the codebook casino by the coder corpus")
+    print(f"{counted(len(labelled), 'utterance')} with labels: codes from the codebook casino, by the coder corpus")
     if len(read) > len(found):
-        print(f"{counted(len(read) - len(found), 'dialogue')} found again, written once")
+        print(f"{counted(len(read) - len(found), 'dialogue')} repeated, each written once")
     _print_camps(records, out)
 
 
@@ -200,7 +200,7 @@ def _print_camps(records: list[Record], out: Path) -> None:
 
     found = figures(records)
     matching = f"{counted(found.dialogues, 'record')}, whose points match the stored ones"
-    print(f"{out}: {matching}; statistics of these only, without intervals:")
+    print(f"{out}: {matching}; statistics for these only, without intervals:")
     print(f"agreements       {found.agreed:,}, walked away {found.dialogues - found.agreed:,}")
     print(f"offers           {found.offers:,}, rejections {found.rejections:,}")
     print(f"mean points      {found.points:6.2f}   n = {2 * found.dialogues:,} workers, two per dialogue")
@@ -224,7 +224,7 @@ def clembench(
         if not folder.is_dir():
             raise ValueError(f"{folder} is not a folder: choose a folder of results, such as results_en")
         if out.resolve().is_relative_to(folder.resolve()):
-            raise ValueError(f"{out} is inside {folder}, which is being read: choose a folder outside")
+            raise ValueError(f"{out} is inside {folder}, which is being read: choose a folder outside it")
     imported, left_out, repeated = _read_episodes(folders)
     told = count_left_out(left_out)
     if not imported:
@@ -235,7 +235,7 @@ def clembench(
     for players, count in Counter(" / ".join(one.header.players.values()) for one in imported.values()).items():
         print(escape_line(f"  {players}: {counted(count, 'episode')}"))
     if repeated:
-        print(f"{counted(repeated, 'episode')} found again, written once")
+        print(f"{counted(repeated, 'episode')} repeated, each written once")
     for sentence in told:
         print(escape_line(sentence))
     _print_scores(imported.values(), scores)
@@ -309,7 +309,7 @@ def _read_logs(logs: Sequence[Path]) -> dict[str, tuple[str, Callable[[], Record
 
 
 def _refuse_twin(id_: str) -> Record:
-    raise ValueError(f"another match has its id, {id_!r}")
+    raise ValueError(f"another match has the same ID, {id_!r}")
 
 
 def _print_ends(out: Path, records: Collection[Record]) -> None:
@@ -343,7 +343,7 @@ def csv_(
     ]
     print_some([f"left out: {file.name}, {text}" for text in told], _MORE_LEFT_OUT)
     if not records:
-        raise ValueError(f"no match of {file} could be imported with {map_}: see the rows and reasons above")
+        raise ValueError(f"no match in {file} could be imported with {map_}: see the rows and reasons above")
     found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}
     import_records(found, out, "match")
     write_table(table, out / LEFT_OUT)
@@ -353,4 +353,4 @@ def csv_(
     )
     print(missing + f", each with its reason in {out / LEFT_OUT}" * bool(left_out))
     if unused:
-        print(escape_line(f"columns that the map does not name: {list_some(unused)}"))
+        print(escape_line(f"columns that are not in the map: {list_some(unused)}"))

@@ -68,7 +68,7 @@ def write_examples(text: str, folder: Path) -> None:
     for path, content in contents.items():
         is_other = path.exists() and not (path.is_file() and path.read_bytes() == content.encode())
         if path.is_symlink() or is_other:
-            raise ValueError(f"{path} already exists with other content: move it elsewhere first")
+            raise ValueError(f"{path} already exists with different content: move it elsewhere first")
     for path, content in contents.items():
         path.write_text(content, "utf-8")
         typer.echo(f"wrote {path}")

@@ -142,7 +142,7 @@ def parameter_changes(changes: list[str]) -> dict[str, Any]:
     for change in changes:
         name, sign, value = change.partition("=")
         if not sign or not name:
-            raise ValueError(f"--set {change!r} is not of the form name=value")
+            raise ValueError(f"--set must be NAME=VALUE, not {change!r}")
         if name.strip() in ("preset", "game"):
             raise ValueError(f"--set {change!r}: {name.strip()} is not a parameter; use its own option")
         pairs[name.strip()] = parse_value(value)
@@ -175,9 +175,9 @@ def import_games(path: Path, modules: list[str] | None, trust: bool) -> list[str
     loaded: dict[str, str] = {}
     for source in sorted(named.values(), key=lambda source: source.reference):
         if source.reference not in (*imported, *loaded) and (now := user_code.current(source)) is not None:
-            why = f"{path} has games of {source.reference}, whose code you have not run on this machine"
+            why = f"{path} contains games from {source.reference}, whose code you have not run on this machine"
             if now.sha256 != source.sha256:
-                why = f"{user_code.describe_change(source, now)} has changed since matches of {path} were played"
+                why = f"{user_code.describe_change(source, now)} has changed since the matches in {path} were played"
                 if trust or user_code.is_trusted(now):
                     print(f"negolab: {why}", file=sys.stderr)
             ask_to_trust(now, why, trust)

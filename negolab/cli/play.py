@@ -155,7 +155,7 @@ class TerminalPlayer:
             if isinstance(event, Rejected) and event.seat == self._seat:
                 reason = event.invalid.reason
             elif isinstance(event, Forfeited) and event.seat == self._seat:
-                print(f"   not accepted: {reason} No tries are left: the rules decide.", flush=True)
+                print(f"   not accepted: {reason} No attempts are left: the rules decide.", flush=True)
         self._told = len(self._match.events)
 
     def close(self) -> None:

@@ -50,7 +50,7 @@ def _has_id(record: Record, id: str | None) -> bool:
 
 
 def _no_record(id: str) -> str:
-    return f"no record whose id starts or ends with {id!r}"
+    return f"no record has an ID that starts or ends with {id!r}"
 
 
 def open_records(path: Path) -> RecordSource:
@@ -204,7 +204,7 @@ def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]
         if ":" in (game := entry.record.header.game):
             catalog.imported_class(game)  # refuses a game whose module was not named
         key = (entry.cell, entry.record.id)
-        repeated = [Difference("the id appears twice", "")] if key in ids else []
+        repeated = [Difference("the ID appears twice", "")] if key in ids else []
         ids.add(key)
         for cause, text in [*repeated, *find_differences(entry.record), *entry.differences]:
             count, first = causes.get(cause, (0, _place(entry, text)))
@@ -321,7 +321,7 @@ def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]
 
     for seat in set(seats):
         if there := next(folder.glob(f"match-*-{seat}.{to}"), None):
-            raise ValueError(f"{there}: already exists: choose another folder with --out to avoid mixing files")
+            raise ValueError(f"{there} already exists: choose another folder with --out to avoid mixing files")
     paths: list[Path] = []
     for at, (record, seat) in enumerate(zip_longest(records, seats), 1):
         name = stem = f"match-{at}-{seat}" if seat else _safe(record.id)
@@ -334,7 +334,7 @@ def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]
             text = transcript.export(record.seen_by(seat) if seat else record, _STYLES[to])
         begin = text.partition("\n- ")[0][:_SAME]
         if paths[-1].is_file() and not paths[-1].read_text("utf-8", "replace").startswith(begin):
-            raise ValueError(f"{paths[-1]}: already exists and is not a transcript: choose another folder with --out")
+            raise ValueError(f"{paths[-1]} already exists and is not a transcript: choose another folder with --out")
         with replacing(paths[-1]) as draft:
             draft.write_text(text, "utf-8")
     return paths

@@ -168,9 +168,9 @@ def links(
         link = TEST if test else "one"
         people = database.invite(study.name, n, link=link) if n is not None else _unused(database, study, link)
         if not people:
-            raise ValueError(f"{file}: no unused links that are still valid; -n 20 makes 20")
+            raise ValueError(f"{file}: no valid unused links are left; create 20 with -n 20")
         if study.external is not None and not test:
-            print("these links have no panel id, which `study bonus` needs: use --open", file=sys.stderr)
+            print("these links have no panel IDs, which `study bonus` needs: use --open", file=sys.stderr)
         write([(p.number, _link(kept, p, url)) for p in people])
         _expiry("the first of them", people[0].created, study)
         _warn_of_short_seed(file, study)
@@ -334,7 +334,7 @@ def _is_there(place: str) -> bool:
 @contextmanager
 def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Database]:
     """Open the database of a study; `ValueError` if it does not exist or does not know the study."""
-    none = ValueError(f"{file}: no links yet; `negolab study links {file} -n 20` makes 20 links")
+    none = ValueError(f"{file}: no links yet; `negolab study links {file} -n 20` creates 20 links")
     if not _is_there(_database_address(file, db)):
         raise none
     with closing(Database(_database_address(file, db))) as database:

@@ -93,7 +93,7 @@ def _estimate(done: list[CellStatus], left: float, plan: SweepPlan, workers: int
     most = plan.limits.cell_seconds
     if done:
         each = estimate_mean([cell.seconds for cell in done])
-        words = f"{each.value:.1f} s a cell{_interval(each, '.1f', ' s')}"
+        words = f"{each.value:.1f} s per cell{_interval(each, '.1f', ' s')}"
         return f"about {_lasting(left * each.value / workers)} more on {workers} workers: {words}"
     bound = f", at most {_lasting(left * most / workers)} on {workers} workers" if most else ""
     return f"the duration is unknown until a cell has run: try --tiny{bound}"
@@ -106,7 +106,7 @@ def _cost(done: list[CellStatus], left: float, plan: SweepPlan) -> str:
     if not paid:
         return f"the cost of models is unknown until a cell with known prices has run{cap}"
     each = estimate_mean(paid)
-    return f"models about ${left * each.value:.2f} more: ${each.value:.4f} a cell{_interval(each, '.4f')}{cap}"
+    return f"models about ${left * each.value:.2f} more: ${each.value:.4f} per cell{_interval(each, '.4f')}{cap}"
 
 
 def _interval(each: Estimate, digits: str, unit: str = "") -> str:
@@ -179,7 +179,7 @@ def _print_copies(folder: Path) -> None:
         frame = read_sweep(folder).to_pandas()
         if (distinct := len(drop_copies(frame))) < len(frame):
             said = f"nothing is random in some cells: only {distinct:,} of the {len(frame):,} matches are distinct"
-            print(f"{said}; choose a preset that draws, or fewer games", file=sys.stderr)
+            print(f"{said}; choose a preset with random draws, or fewer games", file=sys.stderr)
 
 
 def _advance(bar: tqdm[Never], now: SweepProgress) -> None:
@@ -204,7 +204,7 @@ def _value(change: str) -> tuple[str, Any]:
     """Parse `NAME=VALUE`; a value that is not TOML is taken as text."""
     name, sign, value = change.partition("=")
     if not name or not sign:
-        raise ValueError(f"--set takes NAME=VALUE, not {change!r}")
+        raise ValueError(f"--set must be NAME=VALUE, not {change!r}")
     try:
         return name, tomllib.loads(f"value = {value}")["value"]
     except tomllib.TOMLDecodeError:
@@ -233,7 +233,8 @@ def show(
     about = manifest.read(run)
     if not is_tournament(about) and "notebook" not in about:
         raise ValueError(
-            f"{run} was not written by negolab sweep run or negolab tournament: give a sweep's or tournament's folder"
+            f"{run} was not written by negolab sweep run or negolab tournament: specify the folder of a sweep or "
+            "tournament"
         )
     if not is_tournament(about):
         folder.read_folder_plan(run)

@@ -135,7 +135,7 @@ def _models(study: Study, base_urls: Sequence[str], budget: float | None, prices
 
     config = build_host_config("", base_urls, budget, os.environ, prices)
     if not config.endpoints:
-        raise ValueError("--models: no endpoint is known: add --base-url URL")
+        raise ValueError("--models: no endpoint is configured: add --base-url URL")
     check_prices(study, config)
     return config.models()
 
@@ -148,10 +148,13 @@ def found_lines(found: Findings) -> list[str]:
         *_table(("what bots did", "n", "ended"), [(what, str(sum(n.values())), _counts(n)) for what, n in found.paths]),
         "",
         *_table(("ending", "n", "code"), [(name, str(n), code or "none") for name, n, code in found.endings]),
-        *(f"not ended for {n} who closed the page at {at}: there is no time limit" for at, n in found.stayed.items()),
+        *(
+            f"the study did not end for {n} who closed the page at {at}: there is no time limit"
+            for at, n in found.stayed.items()
+        ),
         "",
         *_table(
-            ("page", "came", "went on", "median s", "longest s"),
+            ("page", "came", "passed", "median s", "longest s"),
             [(p.name, str(p.came), str(p.passed), f"{p.median:.0f}", f"{p.longest:.0f}") for p in found.pages],
         ),
         "times are for bots that read 4 words a second, including waits for others",
@@ -161,7 +164,7 @@ def found_lines(found: Findings) -> list[str]:
         *(_payments(found) if currency is not None else ["no payments: the study has no [payment]"]),
         "",
         _matches(found),
-        "bots make random legal moves: what they agree on and earn is within the rules, not what people do",
+        "bots make random legal moves: their agreements and earnings follow the rules, but do not predict people's",
         *_conclusion(found),
     ]
 
@@ -212,7 +215,7 @@ def _conclusion(found: Findings) -> list[str]:
 
 
 def _verdict(wrong: Sequence[str]) -> list[str]:
-    return [f"wrong: {text}" for text in wrong] or ["nothing is wrong"]
+    return [f"wrong: {text}" for text in wrong] or ["no problems were found"]
 
 
 # Browsers.
@@ -286,7 +289,7 @@ def browser_lines(visits: Sequence[BrowserVisit], endings: Mapping[int, str]) ->
     return [
         "",
         *_table(("page", "came", "median s", "longest s"), rows),
-        "seconds from the press to the page; a page to which no press leads has none",
+        "seconds from the click to the page; a page that no click leads to has none",
         "",
         *_table(("browser", "px wide", "ended", "code"), ends),
     ]

@@ -166,7 +166,7 @@ def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
         count = int(table.sum())
         kappa = cohens_kappa(table, return_results=False) if len(table) > 1 else float("nan")
         sizes = {"code": code, "coders": f"{one}, {two}", "units": count}
-        note = "" if kappa == kappa else ALL_ALIKE if count else "no unit in common"
+        note = "" if kappa == kappa else ALL_ALIKE if count else "no units in common"
         alike = table.trace() / count if count else float("nan")
         rows.append({**sizes, "alike": alike, "kappa": float(kappa), "note": note})
     return pd.DataFrame(rows)

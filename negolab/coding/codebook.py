@@ -68,11 +68,15 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
 
     def __post_init__(self) -> None:
         if not self.codes:
-            raise ValueError("codes: no code is defined: write [codes.NAME] and its definition")
+            raise ValueError("codes: no codes are defined: write [codes.NAME] and its definition")
         for name, code in self.codes.items():
             check_identifier(name, "codes: the name of a code")
             if name in RESERVED or (self.exclusive and code.scale):
-                why = "is on a scale, and exclusive codes are yes or no" if code.scale else "is a column of every sheet"
+                why = (
+                    "is on a scale, but exclusive codes must be yes or no"
+                    if code.scale
+                    else "is a column of every sheet"
+                )
                 raise ValueError(f"codes: {name} {why}")
 
     def read(self, marks: Mapping[str, str]) -> dict[str, int]:

@@ -67,7 +67,7 @@ def parse_answer(text: str, book: Codebook, unit: Unit) -> tuple[dict[str, int],
     quotes = {name: str(given[name].get("quote", "")) for name in given if codes[name] or book.codes[name].scale}
     for name, quote in quotes.items():
         if not _plain(quote) or _plain(quote) not in _plain(unit.text):
-            raise ValueError(f"The quote for {name}, {json.dumps(quote):.200}, does not stand in the text.")
+            raise ValueError(f"The quote for {name}, {json.dumps(quote):.200}, does not appear in the text.")
     return codes, quotes
 
 

@@ -151,7 +151,7 @@ def readings_file(source: Path) -> Path:
     """Return the file of a source's readings, which need not be there; ValueError if a link leads elsewhere."""
     file = (source if source.is_dir() else source.parent) / FOLDER / FILE
     if link := next((path for path in (file.parent, file) if path.is_symlink()), None):
-        raise ValueError(f"{link} is a link, and codes are kept in the folder itself: delete the link")
+        raise ValueError(f"{link} is a symbolic link, but codes must be stored in the folder itself: delete the link")
     return file
 
 
@@ -170,9 +170,7 @@ def check_room(source: Path, more: int) -> None:
     """Raise `ValueError` if the file of readings would be too long to be read again with `more` bytes."""
     file = readings_file(source)
     if file.is_file() and file.stat().st_size + more > MAX_BYTES:
-        raise ValueError(
-            f"{file}: has no room for more in {MAX_BYTES >> 20} MiB, the maximum: code a copy of the records"
-        )
+        raise ValueError(f"{file}: is full, at the maximum of {MAX_BYTES >> 20} MiB: code a copy of the records")
 
 
 def check_kept(source: Path, kept: Iterable[Reading]) -> None:
@@ -180,8 +178,8 @@ def check_kept(source: Path, kept: Iterable[Reading]) -> None:
     lost = set(map(msgspec.json.encode, kept)) - set(map(msgspec.json.encode, all_readings(source)))
     if lost:
         raise ValueError(
-            f"{readings_file(source)}: was removed or replaced while it was written: {counted(len(lost), 'reading')} "
-            "are gone: put the old file back, or start again"
+            f"{readings_file(source)}: was deleted or replaced while it was being written: "
+            f"{counted(len(lost), 'reading')} are lost: restore the old file, or start again"
         )
 
 
@@ -206,7 +204,9 @@ def all_readings(source: Path, adding: tuple[str, str, Codebook] | None = None) 
         codes.update((name, code) for code in book.codes)
     if len(coders) > MOST_CODERS or len(codes) > MOST_CODES:
         named = f"{len(coders):,} coders and {len(codes):,} codes"
-        raise ValueError(f"{file}: with {named}, more than {MOST_CODERS} or {MOST_CODES:,}: code a copy of the records")
+        raise ValueError(
+            f"{file}: {named} exceed the maximum of {MOST_CODERS} or {MOST_CODES:,}: code a copy of the records"
+        )
     return found
 
 
@@ -266,7 +266,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
     found, before = units(source, book.unit), latest(source, name).get(coder, {})
     first = sheet or readings_file(source).with_name(f"{name}-{coder}.csv")
     if first.suffix not in (".csv", ".xlsx"):
-        raise ValueError(f"{first}: a sheet is a .csv or an .xlsx file")
+        raise ValueError(f"{first}: a sheet must be a .csv or .xlsx file")
     parts = first.parent.glob(f"{escape(first.stem)}-part[0-9]*{first.suffix}")
     # A link to a file elsewhere in the source's folder is somebody else's; one that the user names is not.
     there = [path for path in (first, *sorted(parts)) if path.exists() and (sheet or not path.is_symlink())]
@@ -274,9 +274,9 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
     for path in there:
         for unit, codes in read_sheet(path, book):
             if codes != read.setdefault(unit, (codes, path))[0]:
-                raise ValueError(f"{path}: row {unit!r:.40} has other codes where it comes first: delete one of them")
+                raise ValueError(f"{path}: row {unit!r:.40} appears twice with different codes: delete one")
     if strange := read.keys() - {unit.id for unit in found.values()}:
-        raise ValueError(f"{read[min(strange)][1]}: row {min(strange)!r:.40} is not in {source}: leave ids as written")
+        raise ValueError(f"{read[min(strange)][1]}: row {min(strange)!r:.40} is not in {source}: leave IDs unchanged")
     listed = {place: read[unit.id][0] for place, unit in found.items() if unit.id in read}
     old = {place: reading.codes for place, reading in before.items()}
     given = {place: codes for place, codes in listed.items() if codes and codes != old.get(place)}
@@ -289,7 +289,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         path.parent.mkdir(parents=True, exist_ok=True)
         rows = _fitting(drawn_order(new, coder), book)
         write_sheet(path, rows, book)
-        said.append(f"{path} is written: fill in its {len(rows):,} rows and run this command again")
+        said.append(f"{path} was written: fill in its {len(rows):,} rows and run this command again")
     return said
 
 
@@ -346,7 +346,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
         with ZipFile(data) as packed, ZipFile(checked := io.BytesIO(), "w") as kept:
             parts = [part for part in packed.infolist() if not part.filename.startswith(_UNREAD)]
             if sum(part.file_size for part in parts) > MAX_BYTES:
-                raise ValueError(f"it is longer than {MAX_BYTES >> 20} MiB when unpacked, the maximum for a sheet")
+                raise ValueError(f"it exceeds the maximum of {MAX_BYTES >> 20} MiB when unpacked")
             for part in parts:
                 _check_part(part.filename, xml := packed.read(part))
                 kept.writestr(part.filename, xml)
@@ -357,7 +357,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
             if cells.count(None) < len(cells):
                 found[number] = ["" if cell is None else str(cell).strip() for cell in cells]
                 if (left := left - sum(map(len, found[number])) - _CELL_BYTES * len(cells)) < 0:
-                    raise ValueError(f"it has more than {MAX_BYTES >> 20} MiB of text, the maximum for a sheet")
+                    raise ValueError(f"it exceeds the maximum of {MAX_BYTES >> 20} MiB of text")
     head, *body = [*found.values()] or [[]]
     return pd.DataFrame(body, [*found][1:], head)
 
@@ -371,7 +371,7 @@ def _check_part(name: str, xml: bytes) -> None:
     is_xml = xml.lstrip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n").startswith(b"<")
     head = xml.find(b"?>", max(0, xml.rfind(b"<?")))
     if is_xml and (b"\0" in xml or b"<!" in xml or head > _LONG or not _SHORT_TAGS.fullmatch(xml)):
-        raise ValueError(f"its {name} has a tag or comment that no sheet needs: copy its cells to a .csv file")
+        raise ValueError(f"its {name} has an unexpected tag or comment: copy its cells to a .csv file")
 
 
 def _width(sheet: Any) -> int:

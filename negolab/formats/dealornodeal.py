@@ -130,7 +130,7 @@ def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
 
 def _parse_line(number: int, line: str) -> View | Context:
     if "  " in line:
-        raise LineError(number, "fields must be separated by single blanks")
+        raise LineError(number, "fields must be separated by single spaces")
     if replace_surrogates(line) != line:  # bytes of it could not be decoded
         raise LineError(number, "not UTF-8")
     if _CONTEXT.fullmatch(line):
@@ -201,7 +201,7 @@ def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Spea
     """Parse a dialogue into (turns, speaker of the closing `<selection>`, text after it)."""
     *said, last = talk.split(" <eos> ")
     closing = _fit(_CLOSING, last, number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
-    fault = "a turn must begin with YOU: or THEM: and have words, not {!r:.40}"
+    fault = "a turn must begin with YOU: or THEM: and contain words, not {!r:.40}"
     turns = [_fit(_TURN, turn, number, fault.format(turn)) for turn in said]
     return tuple((found[1], found[2]) for found in turns), closing[1], closing[2] or ""
 

@@ -112,7 +112,7 @@ def _parse_xml(path: Path) -> tuple[str, ET.Element]:
     try:
         root: ET.Element = fromstring(text, forbid_dtd=True)
     except (ET.ParseError, ValueError) as error:
-        why = "a document type is refused" if isinstance(error, DefusedXmlException) else str(error)
+        why = "a document type declaration is not allowed" if isinstance(error, DefusedXmlException) else str(error)
         raise ValueError(f"{path}: cannot be read as XML: {why}") from None
     is_domain = root.tag == "negotiation_template" and root.find("utility_space") is not None
     return "domain" if is_domain else "profile" if root.tag == "utility_space" else "", root
@@ -247,7 +247,7 @@ def _scenario(
         raise ValueError(f"{folder}: a discount of {float(wrong[0]):g} cannot be converted, only one from 0 to 1")
     if one != two:
         raise ValueError(
-            f"{folder}: two discounts, {float(one):g} and {float(two):g}, cannot be converted: an agenda has one"
+            f"{folder}: two discounts, {float(one):g} and {float(two):g}, cannot be converted: an agenda has only one"
         )
     names = " and ".join(f"{seat} is {side.name}" for seat, side in zip(SEATS, sides, strict=True))
     found: dict[str, Any] = {
@@ -266,7 +266,7 @@ def _scenario(
     for seat, side in zip(SEATS, sides, strict=True):
         reservation = sum(map(min, side.rows), Fraction(0)) if side.reservation is None else side.reservation
         if side.reservation is None:
-            said.append(f"{side.name}: no deal, worth less than any agreement, has the points of the worst agreement")
+            said.append(f"{side.name}: no deal, worth less than any agreement, gets the points of the worst agreement")
         scale = math.lcm(*(value.denominator for row in side.rows for value in row), reservation.denominator)
         most = max(abs(reservation), sum((max(map(abs, row)) for row in side.rows), Fraction(0)))
         if scale * most > MAX_POINTS:

@@ -119,7 +119,7 @@ def read_map(path: Path) -> ImportMap:
     if preset.endswith(".toml"):
         scenario = path.parent / preset
         if not scenario.resolve().is_relative_to(path.parent.resolve()):
-            raise ValueError(f"{path}: preset leads out of the map's folder: copy {preset} beside the map")
+            raise ValueError(f"{path}: preset is outside the map's folder: copy {preset} next to the map")
         plan.game["preset"] = str(scenario)
     return plan
 
@@ -218,7 +218,7 @@ class Importer:
         turns: list[Turn] = []
         seen: set[tuple[str, ...]] = set()
         standing: dict[str, str] = {}
-        end, why = 0, "the file has no further row"
+        end, why = 0, "the file has no more rows"
         for number in sorted(rows, key=lambda number: self._round(number, rows[number])):
             self._row, row = number, rows[number]
             if row[""]:
@@ -235,7 +235,7 @@ class Importer:
             players[seat] = self._cell(row, "player") or players[seat]
             for turn in self._acts(row, seat, standing):
                 if end and turn.action in _ENDS:
-                    raise ValueError(f"ends the match again, after row {end}: give each match its own id")
+                    raise ValueError(f"ends the match again, after row {end}: give each match its own ID")
                 if end:
                     self.left_out[number] = match, f"comes after the end in row {end}"
                 elif turn.action == "no_deal" and (self.game == "bargaining" or not turn.words):
@@ -249,7 +249,7 @@ class Importer:
         if rows.keys() <= self.left_out.keys():
             return None
         if not turns:
-            raise ValueError("nothing comes before it: the match has no turn")
+            raise ValueError("nothing comes before it: the match has no turns")
         counts = Counter(self._round(turn.row, rows[turn.row]) for turn in turns)
         if self.game == "split" and "round" in self.plan.columns and (odd := [r for r, n in counts.items() if n != 2]):
             raise ValueError(
@@ -258,7 +258,8 @@ class Importer:
         is_over = end or (turns[-1].action == "reject" and not turns[-1].offer) or self.plan.unfinished == "no deal"
         if not is_over and self.game != "split":
             raise ValueError(
-                'ends no match, and no row follows: add one that accepts or walks away, or set unfinished = "no deal"'
+                "does not end the match, and no row follows: add one that accepts or walks away, or set "
+                'unfinished = "no deal"'
             )
         return Log({number: row for number, row in rows.items() if number not in self.left_out}, players, turns, why)
 
@@ -320,11 +321,13 @@ class Importer:
             self._row = turn.row
             submit(played, turn.seat, self._words(game, turn), SOURCE)
             if played.ended and following:
-                raise ValueError(f"ends the match without an offer, but row {following.row} goes on: fill in the offer")
+                raise ValueError(
+                    f"ends the match without an offer, but row {following.row} continues it: fill in the offer"
+                )
         if self.game != "split":
             played.abort(log.end, no_deal=True)
         if played.ended is None:
-            raise ValueError("the rules do not end the match after it: add the rows that are missing")
+            raise ValueError("the rules do not end the match after it: add the missing rows")
         return played.record(created="")
 
     def _treatment(self, log: Log) -> dict[str, str]:

@@ -198,9 +198,9 @@ class Cache(AbstractContextManager["Cache"]):
                     # Another run's was stored first, and this run has gone on with its own.
                     self._writer.execute(_INSERT, {**row, "only_for": self.run})
         except sqlite3.Error as error:
-            raise RunFailed(f"{self.file}: an answer could not be kept: {error}") from None
+            raise RunFailed(f"{self.file}: an answer could not be saved: {error}") from None
         if not is_in_place(self.file, self._opened) or not self.file.stat().st_size:
-            raise RunFailed(f"{self.file}: was removed, replaced or emptied while answers were kept there")
+            raise RunFailed(f"{self.file}: was deleted, replaced or emptied while answers were being saved there")
 
     def paid(self, run: str | None = None) -> Cost:
         """Sum up the answers that a run (None: this one) has paid for, whose folder has no ledger yet."""
@@ -299,10 +299,10 @@ def _create_private(file: Path) -> None:
         is_ours = sqlite.open_private(file)
     except OSError as error:
         raise ValueError(
-            f"{file}: cannot keep answers: {error.strerror}; set ${CACHE_VARIABLE} to another file, or use --no-cache"
+            f"{file}: cannot store answers: {error.strerror}; set ${CACHE_VARIABLE} to another file, or use --no-cache"
         ) from None
     if not is_ours:
-        raise ValueError(f"{file}: not a cache of answers; move it elsewhere, or set another in ${CACHE_VARIABLE}")
+        raise ValueError(f"{file}: not a cache of answers; move it elsewhere, or set ${CACHE_VARIABLE} to another file")
     try:
         sqlite.check_tables(file, _tables.tables)
     except ValueError as error:
@@ -322,12 +322,12 @@ def _check_ownership(connection: sa.Connection, file: Path) -> None:
             f"{file}: belongs to another program; move it elsewhere, or set ${CACHE_VARIABLE} to another file"
         )
     elif schema != SCHEMA:
-        why = f"its schema is {schema}, this negolab reads {SCHEMA}"
+        why = f"its schema is {schema}; this version reads {SCHEMA}"
         raise ValueError(f"{file}: {why}; move it elsewhere, or set ${CACHE_VARIABLE} to another file")
 
 
 def _unusable(file: Path, error: Exception) -> ValueError:
     why = getattr(error, "orig", None) or error
     return ValueError(
-        f"{file}: cannot keep answers: {why}; move it elsewhere, or set ${CACHE_VARIABLE} to another file"
+        f"{file}: cannot store answers: {why}; move it elsewhere, or set ${CACHE_VARIABLE} to another file"
     )

@@ -88,6 +88,6 @@ def _paid_before(folder: Path) -> Cost:
     try:
         spent = msgspec.json.decode(file.read_bytes(), type=_Spent)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise ValueError(f"{file}: has no readable costs ({error}): move it elsewhere") from None
+        raise ValueError(f"{file}: its costs cannot be read ({error}): move the file elsewhere") from None
     dearest = Cost(spent.dear_pico, spent.dear_tokens)
     return Cost(spent.pico, spent.tokens).plus(dearest.times(spent.flying))

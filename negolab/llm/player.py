@@ -125,7 +125,7 @@ class LLM:
             RunFailed: No game can go on.
         """
         if len(ask.rejected) >= MAX_REJECTIONS:
-            raise NoLegalMove(f"{MAX_REJECTIONS} answers in a row were no move of the game: {ask.rejected[-1].reason}")
+            raise NoLegalMove(f"{MAX_REJECTIONS} answers in a row were not valid moves: {ask.rejected[-1].reason}")
         asked_at = clock.time()
         call = self._call(told, ask)
         answer = await self.endpoint.answer(call)
@@ -188,7 +188,7 @@ class LLM:
     def _no_answer(self, ask: Ask, answer: Answer, invalid: Invalid) -> NoAnswer:
         room = max_output_tokens(answer.sent or self._parameters)
         limit = f" at {room:,} tokens" if room and invalid.codes[0] == "cut" else ""
-        why = f"it was cut{limit}" if invalid.codes[0] == "cut" else "it ended for a reason that is not known"
+        why = f"it was cut off{limit}" if invalid.codes[0] == "cut" else "it ended for an unknown reason"
         said = one_line(answer.text or answer.reasoning or "", 80)
         reason = f"no answer: {why} ({answer.finish}), asked {answer.attempts} times; it began: {said}"
         own = room if has_bound(self._parameters) else None

@@ -18,7 +18,7 @@ class RandomLegal(Scripted):
     def act(self, game: AnyGame, seen: Observation[Any, Any]) -> Any:
         options = game.options(seen)
         if not options:
-            raise ValueError(f"{type(game).__name__}.options is empty for seat {seen.seat}, which is to move")
+            raise ValueError(f"{type(game).__name__}.options is empty for seat {seen.seat}, whose turn it is")
         return self.rng.choice(options)
 
 

@@ -141,7 +141,7 @@ def _player_in(module: ModuleType, reference: CodeReference) -> PlayerClass:
     found = listed.get(reference.name, getattr(module, reference.name, None))
     if found is None:
         known = [*listed, *(name for name, value in vars(module).items() if _is_own_class(value, module))]
-        more = suggest(reference.name, dict.fromkeys(known)) if known else "it defines no player."
+        more = suggest(reference.name, dict.fromkeys(known)) if known else "it defines no players."
         raise ValueError(f"player {reference.shown!r}: {_file_name(module)} has no {reference.name}: {more}")
     return found  # type: ignore[no-any-return]
 

@@ -162,7 +162,7 @@ def _bind(
 def object_factory(player: Any, game: AnyGame) -> PlayerFactory:
     """Return the factory of a player that was given as an object: it plays all of its matches itself."""
     if isinstance(player, LLM):
-        raise ValueError(f"a model keeps one match's chat: pass its name, {player.name!r}")
+        raise ValueError(f"a model player stores the chat of one match: pass its name, {player.name!r}")
     name = getattr(player, "name", None)
     shown = name if isinstance(name, str) and name else type(player).__name__
     return _factory(shown, shown, player, player, game, code_facts(type(player)), lambda *_: player)

@@ -91,8 +91,8 @@ def resolve(spec: PlayerSpec, game: AnyGame, *, load: bool = True, **params: Any
         return class_factory(spec.__name__, spec, game, params, origin=spec)
     if not callable(getattr(spec, "reply", None)):
         raise ValueError(
-            f"a player is a name such as 'greedy', a reference such as 'mine.py:Haggler', a class, a function or an "
-            f"object with reply(told, ask), not {spec!r:.80}"
+            f"a player must be a name such as 'greedy', a reference such as 'mine.py:Haggler', a class, a function or "
+            f"an object with reply(told, ask), not {spec!r:.80}"
         )
     if params:
         raise ValueError(f"{type(spec).__name__} is already an object, so it takes no parameters")
@@ -102,7 +102,7 @@ def resolve(spec: PlayerSpec, game: AnyGame, *, load: bool = True, **params: Any
 def _resolve_text(spec: str, game: AnyGame, load: bool, params: dict[str, Any]) -> PlayerFactory:
     if spec.startswith(MODEL_PREFIX):
         if "model" in params:
-            raise ValueError(f"model is given twice: {spec!r} already names the model")
+            raise ValueError(f"model appears twice: {spec!r} already names the model")
         return _resolve_model({**parse_model_name(spec), **params}, game, load)
     name, _, tail = spec.partition(":")
     classes = _shipped_players(game)
@@ -223,7 +223,7 @@ def parse_model_name(name: str) -> dict[str, Any]:
     model, _, tail = name.removeprefix(MODEL_PREFIX).partition(",")
     if "=" in model:
         begin, _, first = model.rpartition(":")
-        raise ValueError(f"settings of a model follow a comma: {MODEL_PREFIX}{begin or 'MODEL'},{first}")
+        raise ValueError(f"write a model's settings after a comma: {MODEL_PREFIX}{begin or 'MODEL'},{first}")
     return {"model": model, **dict(_pairs(tail, {"model"}))}
 
 
@@ -248,9 +248,9 @@ def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
     for part in filter(None, _split(text)):
         key, sign, value = part.partition("=")
         if not sign or not key:
-            raise ValueError(f"{part!r} is not of the form name=value")
+            raise ValueError(f"{part!r} must have the form name=value")
         key = key.strip()
         if key in seen:
-            raise ValueError(f"{key} is given twice: give it once")  # its value may be a secret
+            raise ValueError(f"{key} appears twice: write it once")  # its value may be a secret
         seen.add(key)
         yield key, value.strip()

@@ -23,9 +23,9 @@ _ADVICE = {
     "refused": "change the persona or choose another model",
     "filtered": "change the persona or choose another service",
     "empty": "set a larger max_tokens or choose another model",
-    "thoughts": "turn off what parts reasoning from the answer at the service, or choose another model",
+    "thoughts": "turn off the separation of reasoning from answers at the service, or choose another model",
     "called": "leave out tools in extra, or choose another model",
-    "unfinished": "choose another service, which says how an answer ended",
+    "unfinished": "choose a service that reports how an answer ended",
     "bad_json": "leave out form=schema or choose another model",
     "bad_field": "leave out form=schema or choose another model",
 }

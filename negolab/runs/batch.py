@@ -288,7 +288,7 @@ def _check_sendable(parts: Sequence[Part]) -> None:
             if player.is_async:
                 kind = "a model" if player.is_model else "async"
                 raise ValueError(
-                    f"a scheduler's workers play only strategies, and {player.name} is {kind}: leave out the scheduler"
+                    f"a scheduler's workers play only strategies, but {player.name} is {kind}: leave out the scheduler"
                 )
         if why_not := why_one_process(part.game, part.plan, {player.name: player for player in part.players}):
             raise ValueError(f"a scheduler's workers cannot play this: {why_not}")

@@ -63,7 +63,7 @@ def estimate_lines(run: Run) -> Iterator[str]:
         (run.models.policy.budget.usd, run.models.usage.usd) if isinstance(run.models, Models) else (None, 0.0)
     )
     if limit is not None and usd is not None and usd > limit - paid:
-        yield f"the budget of ${limit:.2f} ends after about {max(limit - paid, 0) / usd:.0%} of them"
+        yield f"the budget of ${limit:.2f} runs out after about {max(limit - paid, 0) / usd:.0%} of them"
     by_game: dict[Any, list[Matchup]] = defaultdict(list)
     for matchup in run.matchups:
         by_game[matchup.store.folder.parent].append(matchup)
@@ -103,7 +103,7 @@ def _half_width(matchups: list[Matchup], records: list[Record]) -> str:
     variance = _pooled_variance(groups.values())
     what = "a mean payoff" if is_single else "a strength"
     if variance is None or draws < 2:
-        return f"how wide the interval of {what} will be cannot be estimated from one match"
+        return f"the width of the interval for {what} cannot be estimated from one match"
     names = {name for matchup in matchups for name in matchup.players}
     games = 1 if is_single else 2 * sum(matchup.plan.games_a_draw for matchup in matchups) / len(names)
     half = t_quantile(draws - 1) * (variance / games / draws) ** 0.5

@@ -62,7 +62,7 @@ async def tell_longest_prompt(models: Models, game: AnyGame, seat: Seat, model: 
     remedy = "" if tokens <= window else ": longer matches fail; history=last:6 sends less"
     models.policy.notify(
         f"{settings.model}: a prompt and its answer take up to about {tokens:,} tokens, as estimated from {GAMES} "
-        f"random matches, and its context window is {window:,}{remedy}"
+        f"random matches, but its context window is {window:,}{remedy}"
     )
 
 

@@ -114,9 +114,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     def __post_init__(self) -> None:
         check_fields(self)
         if self.workers is not None and self.scheduler is not None:
-            raise ValueError("games are played by workers on this machine or on a scheduler: choose one")
+            raise ValueError("choose either workers on this machine or a scheduler, not both")
         if unknown := self.retry - set(get_args(StopReason)):
-            raise ValueError(f"retry takes {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}")
+            raise ValueError(
+                f"retry accepts only {' and '.join(get_args(StopReason))}, not {', '.join(sorted(unknown))}"
+            )
 
 
 DEFAULTS = RunOptions()
@@ -290,7 +292,7 @@ class Run:
         )
         workers = 1 if why_not else count_workers(self._processes, games, AUTOMATIC_FROM)
         if why_not and self._processes is not None and self._processes > 1:
-            self.set_message(f"one process plays: {why_not}")
+            self.set_message(f"playing in one process: {why_not}")
         with relaxed_gc():
             if self._scheduler is not None:
                 await self._play_at_scheduler(self._scheduler, missing, games)

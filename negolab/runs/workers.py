@@ -61,14 +61,14 @@ def why_one_process(game: AnyGame, plan: Plan, players: Mapping[str, PlayerFacto
     """Return the reason why another process cannot load this game and these players; "" if it can."""
     for player in players.values():
         if not isinstance(player.origin, str):
-            return f"the player {player.name} was given as an object, which only this process has"
+            return f"the player {player.name} was given as an object, which exists only in this process"
     if ":" in plan.game and catalog.source(game) is None:
-        return f"the game {plan.game} is not in a file, so only this process has it"
+        return f"the game {plan.game} is not in a file, so it exists only in this process"
     try:
         same = catalog.stored_game(plan.game, plan.preset, plan.params) == game
     except ValueError as error:
         return str(error)
-    return "" if same else f"the game {plan.game} cannot be made from its parameters alone"
+    return "" if same else f"the game {plan.game} cannot be created from its parameters alone"
 
 
 def make_setup(

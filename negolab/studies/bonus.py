@@ -179,7 +179,7 @@ def _earned(
     others = {kept.currency.code for kept in shown.values() if kept.currency != settlement.currency}
     if others and not recompute:
         raise ValueError(
-            f"participants were shown amounts in {' and '.join(sorted(others))}, and the study file says "
+            f"participants were shown amounts in {' and '.join(sorted(others))}, but the study file says "
             f"{settlement.currency.code}: restore it, or pay what the file says with --recompute"
         )
     paid = "the file's amount is paid" if recompute else "the amount shown is paid; --recompute pays the other"
@@ -223,13 +223,13 @@ def _consider(
         lines = " and ".join(map(str, entry.lines[:_NAMED])) + more
         settlement.said.append(f"{entry.id}: repeated in lines {lines} ({statuses or 'no status'}): counted once")
     if person is None:
-        settlement.said.append(f"{entry.id}: unknown: nobody with this id was in this study")
+        settlement.said.append(f"{entry.id}: unknown: nobody with this ID took part in this study")
     elif person.id in written:
         settlement.earlier += 1
         if state != "paid":
             settlement.said.append(f"{entry.id}: {statuses}, but an earlier run wrote their bonus")
     elif state != "paid":
-        settlement.said.append(f"{entry.id}: not paid: the panel says {statuses or 'nothing of their status'}")
+        settlement.said.append(f"{entry.id}: not paid: the panel says {statuses or 'nothing about their status'}")
     elif person.status not in ENDINGS:
         settlement.said.append(f"{entry.id}: not paid: has not finished ({person.status})")
     elif due := earned[person.id].total if with_fee else earned[person.id].bonus:
@@ -246,7 +246,7 @@ def _missing(
     here = {person.id for person in known.values()}
     for person in database.participants(study.name):
         if person.id in earned and earned[person.id].total and person.id not in here and not person.is_test:
-            why = f"is not in {panel.name}" if person.external else "came by a link without a panel's id"
+            why = f"is not in {panel.name}" if person.external else "used a link without a panel ID"
             yield f"participant {person.number}: earned {earned[person.id].text(earned[person.id].total)}, but {why}"
 
 
@@ -288,9 +288,9 @@ def _check_noted(log: Path, written: Collection[str]) -> None:
     for sha256, path in _noted(log).items():
         if sha256 not in written:
             raise ValueError(
-                f"{log}: this database did not write {path}: it is an older copy or another one, and would pay the "
-                f"same people again; restore the newest database, or move {log.name} elsewhere if that file paid none "
-                "of them"
+                f"{log}: this database did not write {path}: it is an older copy or a different database, so the "
+                f"same people would be paid again; restore the newest database, or move {log.name} elsewhere if that "
+                "file paid none of them"
             )
 
 
@@ -313,7 +313,7 @@ def _place(file: BonusFile, beside: Path, out: Path | None) -> Path:
     is_ours = path.parent == beside.absolute().parent and re.fullmatch(own, path.name)
     if not is_ours and path != (out and out.absolute()):
         raise ValueError(
-            f"{path}: its run was interrupted, and it is not beside {beside}: choose its place with "
+            f"{path}: its run was interrupted, and it is not next to {beside}: specify its location with "
             f"--again {file.sha256[:12]} --out FILE"
         )
     return path

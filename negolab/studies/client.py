@@ -189,7 +189,7 @@ class PageClient:
             try:
                 changed()
             except Exception:  # the action itself was done; what draws tells the person of its own errors
-                log.exception("a page could not be drawn")
+                log.exception("a page could not be rendered")
 
 
 class HostSeat:

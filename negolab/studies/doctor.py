@@ -105,7 +105,7 @@ def check_study(path: Path) -> Iterator[Finding]:
     if (short := short_seed(study)) is None:
         yield Finding("seed", "cannot be guessed: keep it to yourself until the study is over")
     else:
-        risk = "a participant could guess it and compute what the other side holds"
+        risk = "a participant could guess it and work out what the other side has"
         yield Finding("seed", f"{short} is short: {risk}", f"write a number such as {secrets.randbits(62)}")
 
 
@@ -119,7 +119,7 @@ def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:
     """Check that the models that a study needs are known, have the prices that its budget needs, and answer."""
     from negolab.studies.server import check_prices, reach
 
-    advice = "set the key's variable, or give the service with --base-url, the same as for negolab serve"
+    advice = "set the key's variable, or specify the service with --base-url, as for negolab serve"
     try:
         study = read_study(setup.study)
         config = build_host_config("", setup.base_urls, None, environment, setup.prices)
@@ -262,8 +262,8 @@ def check_public_url(url: str, behind_proxy: bool) -> Finding:
     if answer.status_code == 200 and "address" in seen:
         return _judge_proxy(url, seen, behind_proxy)
     if answer.status_code == 403:
-        return Finding("address", f"{url} is refused", "the proxy must forward the Host header, and the path unchanged")
-    return Finding("address", f"{url} answers with status {answer.status_code}, not as negolab does", NOT_THERE)
+        return Finding("address", f"{url} is refused", "the proxy must forward the Host header and the unchanged path")
+    return Finding("address", f"{url} answers with status {answer.status_code}, unlike negolab", NOT_THERE)
 
 
 def _judge_proxy(url: str, seen: Mapping[str, Any], behind_proxy: bool) -> Finding:
@@ -271,7 +271,7 @@ def _judge_proxy(url: str, seen: Mapping[str, Any], behind_proxy: bool) -> Findi
     faults = {
         "the proxy must forward Upgrade and Connection, for WebSocket connections": not seen.get("upgrade"),
         "start negolab serve with --behind-proxy": behind_proxy and not seen.get("behind_proxy"),
-        "check with --behind-proxy, the same as for negolab serve": seen.get("behind_proxy") and not behind_proxy,
+        "check with --behind-proxy, as for negolab serve": seen.get("behind_proxy") and not behind_proxy,
         "the proxy must name visitors in X-Forwarded-For": behind_proxy and not seen.get("named"),
         "the proxy must add the visitor's address to X-Forwarded-For, not forward what a visitor sends in it": (
             behind_proxy and seen.get("address") == FOREIGN_ADDRESS

@@ -41,7 +41,7 @@ def check_links(links: Mapping[Ending, str], codes: Mapping[Ending, str]) -> Non
         if not _HTTPS.fullmatch(link):
             raise ValueError(f'{place} must be an address that begins with "https://", not {link[:80]!r}')
         if "{" in (rest := link.replace(CODE, "")) or "}" in rest:
-            raise ValueError(f"{place}: the only word in braces is {CODE}")
+            raise ValueError(f"{place}: the only word allowed in braces is {CODE}")
         if CODE in link and ending not in codes:
             raise ValueError(f'{place} needs a code: write {ending} = "..." under [codes], or leave {CODE} out')
 

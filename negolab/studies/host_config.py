@@ -83,11 +83,11 @@ class KnownEndpoints:
         matching = [each for each in self._known if base_url is None or each.url == base_url.rstrip("/")]
         if not matching:
             listed = ", ".join(known.url for known in self._known)
-            raise ValueError(f"the models at {base_url} are unknown, unlike the models at {listed}: add --base-url URL")
+            raise ValueError(f"no models are configured at {base_url}, only at {listed}: add --base-url URL")
         address = next((each for each in matching if key in (None, each.key)), None)
         if address is None:
             url = matching[0].url
-            raise ValueError(f"the key {key} is unknown for the models at {url}: add --base-url {url},key={key}")
+            raise ValueError(f"the key {key} is not configured for the models at {url}: add --base-url {url},key={key}")
         return self._models.endpoint(address.url, address.key)
 
     def for_study(self) -> KnownEndpoints:
@@ -190,7 +190,7 @@ def build_host_config(
     for known in endpoints:
         read_key(known.key, environment)
     if budget is not None and not 0 <= budget < math.inf:
-        raise ValueError(f"--budget is in US dollars, at least 0, not {budget:g}")
+        raise ValueError(f"--budget must be at least 0 US dollars, not {budget:g}")
     names = {known.key or DEFAULT_KEY for known in endpoints}
     held = {name: environment[name] for name in sorted(names) if name in environment}
     Prices.parse(prices)

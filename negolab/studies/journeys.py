@@ -96,7 +96,7 @@ class Journeys:
         if participant.status in ACTIVE and participant.treatment not in self._pages:
             raise ValueError(
                 f"study {self._study}: participant {participant.number} is working in treatment "
-                f"{participant.treatment!r}, which its file no longer has: restore the treatment until they have "
+                f"{participant.treatment!r}, which its file no longer contains: restore the treatment until they have "
                 "finished, or end the study for them first"
             )
         pages, at = self.pages(participant), self._reached(participant)
@@ -105,7 +105,7 @@ class Journeys:
         kind = pages[at.position].step.kind if at.position < len(pages) else "end"
         if kind != at.step:
             raise ValueError(
-                f"participant {participant.number} is at page {at.position + 1}, {at.step}, where the study file now "
+                f"participant {participant.number} is on page {at.position + 1}, {at.step}, where the study file now "
                 f"has {kind}: restore the steps until they have finished, or end the study for them first"
             )
 

@@ -26,7 +26,7 @@ class GateNumbers(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         kernels: Participants with a kernel.
         max_kernels: Most of them at the same time.
-        warm: Kernels that wait for a participant.
+        warm: Kernels waiting for a participant.
         queue: Participants waiting for a kernel.
         connections: Open connections.
         refused: Refused requests since its start, by status or reason.
@@ -55,16 +55,16 @@ def render(seen: Status | None, gate: GateNumbers | None, *, database_up: bool =
         _labelled(registry, "participants", "status", "Participants.", people)
         _labelled(registry, "matches_ended", "end", "Finished matches, excluding practice.", seen.ended)
         gauges |= {
-            "matches_running": ("Matches that are played now, practice included.", seen.running),
-            "errors": ("Errors that were noted.", sum(person.errors for person in seen.people)),
+            "matches_running": ("Matches in progress, including practice.", seen.running),
+            "errors": ("Errors logged.", sum(person.errors for person in seen.people)),
         }
     if gate is not None:
         gauges |= {
             "kernels": ("Participants with a kernel.", gate.kernels),
             "kernels_max": ("Maximum number of participants with a kernel.", gate.max_kernels),
-            "kernels_warm": ("Kernels that wait for a participant.", gate.warm),
+            "kernels_warm": ("Kernels waiting for a participant.", gate.warm),
             "queue": ("Participants waiting for a kernel.", gate.queue),
-            "connections": ("Open connections of participants and strangers.", gate.connections),
+            "connections": ("Open connections from participants and strangers.", gate.connections),
         }
         refused = Counter("negolab_refused", "Refused requests, by status or reason.", ["reason"], registry=registry)
         for reason, n in gate.refused.items():

@@ -54,7 +54,7 @@ class ModelSeats(TomlTable, frozen=True):
     def __post_init__(self) -> None:
         check_text(self.then, "then")
         if self.then.startswith(MODEL_PREFIX):
-            raise ValueError("then must not be a language model, which may fail as well")
+            raise ValueError("then must not be a language model, which may also fail")
 
     @property
     def is_limited(self) -> bool:
@@ -96,7 +96,7 @@ def describe_use(replies: Sequence[Replied], budget: Cap) -> str:
     unpriced = took.unpriced + took.uncounted
     of_tokens = "" if budget.tokens is None else f" of {budget.tokens:,}"
     of_usd = "" if budget.usd is None else f" of ${budget.usd:.2f}"
-    price = f", the price of {unpriced} is unknown" if unpriced else ""
+    price = f"; the price of {unpriced} is unknown" if unpriced else ""
     return f"models: n = {len(replies)} answers, {took.tokens:,}{of_tokens} tokens, ${took.usd:.2f}{of_usd}{price}"
 
 

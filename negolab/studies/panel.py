@@ -92,8 +92,8 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
         for row in reader:
             if None in row or None in row.values():
                 raise ValueError(
-                    f"{file}: line {reader.line_num}: has more or fewer cells than the first line: put text with "
-                    f"{delimiter!r} in quotes, or remove the line"
+                    f"{file}: line {reader.line_num}: has more or fewer cells than the first line: put text that "
+                    f"contains {delimiter!r} in quotes, or remove the line"
                 )
             id = _unwrapped(row[form.id_column] or "")
             status = _unwrapped(row[form.status_column] or "") if form.status_column else ""
@@ -102,7 +102,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
             if id.startswith(FORMULA_STARTS):
                 raise ValueError(
                     f"{file}: line {reader.line_num}: {id!r} looks like a formula, which a spreadsheet would "
-                    "evaluate: write the ID by itself"
+                    "evaluate: write only the ID"
                 )
             if not id.isprintable():
                 raise ValueError(f"{file}: line {reader.line_num}: {id!r} has an invisible character: remove it")
@@ -110,7 +110,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                 raise ValueError(f"{file}: line {reader.line_num}: an ID has more than {MAX_ID} characters")
             rows[id].append((reader.line_num, status))
             if len(rows) > MAX_PEOPLE:
-                raise ValueError(f"{file}: has more than {MAX_PEOPLE:,} people: export those of this study only")
+                raise ValueError(f"{file}: has more than {MAX_PEOPLE:,} people: export only this study's participants")
     except csv.Error as error:
         raise ValueError(f"{file}: not a CSV file: {error}") from None
     # Hashing takes its time by design: a hundredth of a second for each id.
@@ -137,7 +137,7 @@ def _check_statuses(file: Path, entries: Sequence[PanelEntry], form: PanelFormat
         for status in named:
             if entries and status not in default and not any(_is_one(other, (status,)) for other in there):
                 raise ValueError(
-                    f"{option}: no line of {file} has the status {status!r}: choose from {', '.join(there)}"
+                    f"{option}: no line in {file} has the status {status!r}: choose from {', '.join(there)}"
                 )
 
 

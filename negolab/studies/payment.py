@@ -127,7 +127,7 @@ class Payment(TomlTable, frozen=True):
         amount = Decimal(repr(value)).scaleb(self.money.digits) if 0 <= value < 1e12 else Decimal("0.5")
         if amount != int(amount):
             finest = f"{self.money.plain(1)} {self.currency}"
-            raise ValueError(f"{name} must be 0 or more in whole steps of {finest}, not {value!r}")
+            raise ValueError(f"{name} must be 0 or a positive multiple of {finest}, not {value!r}")
         return int(amount)
 
     def amount(self, name: Literal["show_up", "floor", "cap", "rounding"]) -> int | None:

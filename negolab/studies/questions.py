@@ -59,9 +59,9 @@ class Question(TomlTable, frozen=True):
     def _check_limits(self) -> None:
         limits = [limit for limit in (self.least, self.most) if limit is not None]
         if (limits or self.whole) and self.kind != "number":
-            raise ValueError('least, most and whole are for kind = "number"')
+            raise ValueError('least, most and whole apply only to kind = "number"')
         if not all(map(isfinite, limits)) or limits != sorted(limits):
-            raise ValueError("least and most must be numbers, least below most")
+            raise ValueError("least and most must be numbers, with least below most")
         if self.whole and any(limit % 1 for limit in limits):
             raise ValueError("for a whole number, least and most must be whole numbers")
 
@@ -69,7 +69,7 @@ class Question(TomlTable, frozen=True):
         if (self.kind in ("choice", "several", "grid")) != bool(self.choices):
             raise ValueError('choices and kind = "choice", "several" or "grid" go together: give both, or neither')
         if len(self.choices) == 1:
-            raise ValueError("choices must be two or more")
+            raise ValueError("there must be two or more choices")
         for choice in self.choices:
             check_text(choice, "a choice")
             if self.kind == "several" and PARTED_BY.strip() in choice:

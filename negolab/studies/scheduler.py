@@ -54,7 +54,7 @@ class TaskGuard:
                 raise
             if task not in self._failed:
                 self._failed.add(task)
-                log.exception("a look at %s failed", task)
+                log.exception("checking %s failed", task)
                 detail = f"{task}: {describe_error(error)}"
                 with suppress(sa.exc.SQLAlchemyError):  # the error is in the log
                     self._database.note("error", "host", study=self._study, detail=detail)

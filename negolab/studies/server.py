@@ -142,7 +142,7 @@ class Host:
             database.check_writable()
             if (behind := (latest := database.latest()) - time.time()) > 1:
                 log.warning(
-                    "this machine's clock is %.0f s behind the end of %s: time continues from that end",
+                    "this machine's clock is %.0f s behind the end of %s: time continues from there",
                     behind,
                     database,
                 )
@@ -185,7 +185,7 @@ class Host:
             except DatabaseInUse as error:  # another host took it during an outage
                 self.outage.begin(str(error))
             except Exception:
-                log.exception("a periodic task of the study failed; it is tried again")
+                log.exception("a periodic task of the study failed; it will be retried")
             if self._services is None:
                 return
 

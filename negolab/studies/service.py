@@ -377,7 +377,7 @@ class StudyService(PageService):
         if participant is None:
             raise AccessDenied(f"There is no participant {number}.")
         if not (reason := reason.strip()):
-            raise AccessDenied("Give a reason: it is kept.")
+            raise AccessDenied("Give a reason; it will be stored.")
         if participant.status in ENDINGS:
             raise AccessDenied(f"Participant {number} has already ended ({participant.status}).")
         self.scheduler.stop(participant, "ended", f"ended by the experimenter: {reason}")

@@ -41,7 +41,7 @@ LEFT, STOPPED = "left by the person", "stopped by the person"
 FAILED = "the other seat's player failed"
 FAULT = "stopped by a fault: {where}"
 """Reason that a record gives for a match which ended because code of its game or of a player raised."""
-RAISED = "match %s: code of its game or of a player raised"
+RAISED = "match %s: code of its game or of a player raised an exception"
 RETRY_SECONDS = 3.0
 """Seconds after which a player that cannot be reached is asked again."""
 LATE_SECONDS = 60.0

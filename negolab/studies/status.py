@@ -94,7 +94,7 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
         for pause in self.paused.values():
             since[pause.model].append(pause.since)
         return [
-            f"{len(times)} {'match' if len(times) == 1 else 'matches'} paused now: {model} cannot be reached since "
+            f"{len(times)} {'match' if len(times) == 1 else 'matches'} paused now: {model} has been unreachable since "
             f"{datetime.fromtimestamp(min(times)).astimezone():%Y-%m-%d %H:%M:%S}"
             for model, times in since.items()
         ]

@@ -144,7 +144,7 @@ class MatchStep(RoundsStep, frozen=True, kw_only=True, tag="match"):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.seeds and len(self.seeds) != self.matches:
-            raise ValueError(f"seeds must be one for each of the {self.matches} matches, not {len(self.seeds)}")
+            raise ValueError(f"seeds must contain one for each of the {self.matches} matches, not {len(self.seeds)}")
         if self.seeds and self.deals == "shared":
             raise ValueError("seeds fix the draws for everybody: leave out deals")
 
@@ -212,7 +212,7 @@ def check_steps(steps: Sequence[Step], consent: str, instructions: str) -> None:
     """Raise `ValueError` for steps in an order in which nobody can take part."""
     kinds = [step.kind for step in steps]
     if "match" not in kinds:
-        raise ValueError('no step has kind = "match": write one')
+        raise ValueError('no step has kind = "match": add one')
     if "consent" in kinds[1:]:
         raise ValueError("consent comes first: nothing may be asked or shown before it")
     if consent and "consent" not in kinds:

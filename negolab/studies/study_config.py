@@ -65,7 +65,7 @@ class Treatment(TomlTable, frozen=True):
     def __post_init__(self) -> None:
         check_name(self.name)
         if self.opponent is None and self.seat != "random":
-            raise ValueError('two participants draw their seats: leave seat out, or give an opponent = "player"')
+            raise ValueError('the seats of two participants are drawn: omit seat, or add opponent = "player"')
 
     @property
     def paired(self) -> bool:
@@ -204,7 +204,7 @@ class Study(TomlTable, frozen=True):
             check_text(self.instructions, "instructions")
         elif self.practice != Practice():
             raise ValueError(
-                'in a study with steps, practice is a step: write one of kind = "practice", and leave [practice] out'
+                'in a study with steps, practice is a step: write one of kind = "practice", and omit [practice]'
             )
         elif self.questions:
             raise ValueError(

@@ -71,7 +71,7 @@ class Broker:
         try:
             await web.TCPSite(runner, host, 0).start()
         except OSError:
-            raise ValueError(f"cells cannot be served at {host}: give an address of this machine") from None
+            raise ValueError(f"cells cannot be served at {host}: use an address of this machine") from None
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}{BROKER_PATH}"
         return runner
 
@@ -112,7 +112,7 @@ def _parse_call(body: bytes) -> Call:
         request = msgspec.json.decode(body, type=_CompletionRequest)
         params: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.DecodeError as error:
-        raise GameFailed(f"not a request for a chat completion: {error}") from None
+        raise GameFailed(f"not a chat completion request: {error}") from None
     if request.stream:
         raise GameFailed("a broker sends only complete answers: leave out stream")
     repetition = params.pop(REPETITION, None)
@@ -168,7 +168,7 @@ def check_broker(client: Client, url: str) -> None:
     for address, error in client.run(_broker_error, url).items():
         if error:
             raise ValueError(
-                f"the worker at {address} does not reach the models' broker at {url} ({error}): give an address of "
+                f"the worker at {address} cannot reach the models' broker at {url} ({error}): use an address of "
                 "this machine that all workers see with --broker"
             )
 

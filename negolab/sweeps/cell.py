@@ -164,7 +164,7 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
     if (left := leaving_cell(executed)) is not None:
         return _Ran("failed", CellError(kind="SystemExit", text="it ended the notebook", cell=left))
     if not any(file.name != NOTEBOOK for file in attempt.iterdir()):
-        text = "no records in the folder `out`: the notebook played nothing"
+        text = "no records in the folder `out`: the notebook played no matches"
         return _Ran("failed", CellError(kind="ValueError", text=text))
     # Own files are given by whole paths, which another machine would not know.
     planned = {name: cell.params[name] if value == given[name] else value for name, value in values.items()}

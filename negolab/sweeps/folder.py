@@ -121,7 +121,7 @@ def claim_folder(
 
 def _check_not_file(path: Path) -> None:
     if path.exists() and not path.is_dir():
-        raise ValueError(f"{path} is a file: a sweep is kept in a folder")
+        raise ValueError(f"{path} is a file: choose a folder for the sweep")
 
 
 def check_folder(
@@ -131,13 +131,13 @@ def check_folder(
     _check_not_file(folder.path)
     stored = manifest.read(folder.path)
     if not stored and any(folder.path.glob("*.jsonl")):
-        raise ValueError(f"{folder.path} has other records: choose another folder")
+        raise ValueError(f"{folder.path} contains other records: choose another folder")
     if stored and stored.get("notebook") != sha256:
-        raise ValueError(f"{folder.path} has cells of another or an older notebook: choose another folder")
+        raise ValueError(f"{folder.path} contains cells from another or an older notebook: choose another folder")
     if stored and not trust and (changed := _changed_code(folder, stored, players or {})):
         raise ValueError(
-            f"{' and '.join(changed)} has changed since cells of {folder.path} were run: choose another folder, or "
-            "continue with the new version with --trust"
+            f"{' and '.join(changed)} changed after cells in {folder.path} were run: choose another folder, or add "
+            "--trust to continue with the new version"
         )
     ids = {cell.id for cell in plan.cells()}
     if unknown := [id for id in folder.done() if id not in ids]:

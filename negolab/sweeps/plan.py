@@ -167,7 +167,7 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         if prod(map(len, axes)) * self.repeats > MAX_CELLS:
             raise ValueError(f"more than {MAX_CELLS:,} cells")
         if next(self.points(), None) is None:
-            raise ValueError("without: no combination is left")
+            raise ValueError("without: no combinations are left")
         points = [self.fixed, self.tiny, *itertools.chain.from_iterable(axes)]
         invalid = [name for point in points for name, value in point.items() if not _is_parameter_value(value)]
         if invalid:
@@ -274,7 +274,7 @@ def _rows(group: dict[str, list[Any]]) -> list[Point]:
     lengths = {len(values) for values in group.values()}
     if len(lengths) != 1 or lengths == {0}:
         counts = ", ".join(f"{name} has {len(values)}" for name, values in group.items()) or "it is empty"
-        raise ValueError(f"together: parameters need the same number of values ({counts})")
+        raise ValueError(f"together: parameters must have the same number of values ({counts})")
     return [dict(zip(group, row, strict=True)) for row in zip(*group.values(), strict=True)]
 
 
@@ -300,12 +300,12 @@ def axis_values(axes: list[list[Point]]) -> dict[str, list[Any]]:
 def check_exclusions(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> None:
     """Raise ValueError for a rule on a parameter or value that is on no axis."""
     if len(without) > MAX_RULES:
-        raise ValueError(f"without: {len(without):,} rules, and at most {MAX_RULES} are allowed")
+        raise ValueError(f"without: {len(without):,} rules exceed the maximum of {MAX_RULES}")
     values = {name: set(map(_key, on_axis)) for name, on_axis in axis_values(axes).items()}
     for i, rule in enumerate(without, 1):
         for name, excluded in rule.items():
             if name not in values:
-                raise ValueError(f"without {i}: {name} is on no axis: {suggest(name, list(values))}")
+                raise ValueError(f"without {i}: {name} is not on any axis: {suggest(name, list(values))}")
             for value in as_list(excluded):
                 if _key(value) not in values[name]:
                     raise ValueError(f"without {i}: {name} is never {value!r}")

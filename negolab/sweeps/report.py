@@ -255,7 +255,7 @@ def _plotly(kinds: set[str]) -> bytes:
         return files("negolab.sweeps").joinpath(BUNDLE).read_bytes()
     found = importlib.util.find_spec("plotly")
     if found is None or found.origin is None:
-        raise ValueError(f"figures of the kinds {', '.join(sorted(kinds - BUNDLED))} need plotly: install it")
+        raise ValueError(f"figures of type {', '.join(sorted(kinds - BUNDLED))} need plotly: install it")
     return gzip.compress((Path(found.origin).parent / "package_data" / "plotly.min.js").read_bytes(), 9)
 
 

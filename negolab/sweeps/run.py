@@ -97,7 +97,7 @@ class Sweep:
         self._notebook = Notebook(notebook_file)
         self._notebook.check_parameters(plan.names)
         if unknown := retry - set(RETRYABLE):
-            raise ValueError(f"--retry takes {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
+            raise ValueError(f"--retry accepts only {', '.join(RETRYABLE)}, not {', '.join(sorted(unknown))}")
         self.plan, self.folder = plan, SweepFolder(out)
         self._report, self._retry, self._notify, self._trust = report, retry, notify, trust
         self._players = own_players(plan, base or notebook_file.parent)
@@ -158,7 +158,7 @@ class Sweep:
             if broker is not None and broker.failure is not None:
                 raise broker.failure
             if (gone := states["done"] - len(self.folder.done())) > 0:
-                raise RuntimeError(f"{gone} finished cells are gone from {self.folder.path}: run the sweep again")
+                raise RuntimeError(f"{gone} finished cells are missing from {self.folder.path}: run the sweep again")
             return counter.progress()
 
     def _status(self, cell: SweepCell, future: Any) -> CellStatus:
@@ -168,7 +168,9 @@ class Sweep:
         try:
             cell_status: CellStatus = future.result()
         except CancelledError:
-            raise RuntimeError("the scheduler is gone: finished cells are kept; run the sweep again") from None
+            raise RuntimeError(
+                "lost the connection to the scheduler: finished cells are kept; run the sweep again"
+            ) from None
         except KilledWorker as killed:
             error = CellError(kind="KilledWorker", text="every worker that ran it died")
             cell_status = self._write_status(cell, "died", killed.last_worker.address, error)
@@ -185,7 +187,7 @@ class Sweep:
             cell_status = cell.status(state, number, now, now, worker=worker, error=error)
             status.write_status(attempt, cell_status)
         except OSError as unwritable:
-            self._notify(f"{cell.id}: its status cannot be kept ({unwritable.strerror})")
+            self._notify(f"{cell.id}: its status could not be saved ({unwritable.strerror})")
             cell_status = cell.status(state, 0, now, now, worker=worker, error=error)
         return cell_status
 

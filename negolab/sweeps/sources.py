@@ -156,7 +156,7 @@ def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
         file = folder / name
         inside = [path for path in file.parents if path.is_relative_to(folder) and path != folder]
         if link := next(filter(Path.is_symlink, inside), None):
-            raise ValueError(f"{link} is a link, and nothing is written through links: delete it")
+            raise ValueError(f"{link} is a symbolic link, which negolab does not write through: delete it")
         file.parent.mkdir(parents=True, exist_ok=True)
         atomic_write(file, data)
 

@@ -82,7 +82,9 @@ def subfolders(parent: Path) -> Iterator[Path]:
     somebody else's records."""
     for path in (parent, *sorted(parent.iterdir())) if parent.is_dir() else ():
         if path.is_symlink():
-            raise ValueError(f"{path} is a link, and cells are kept in the folder itself: delete the link")
+            raise ValueError(
+                f"{path} is a symbolic link, but cells must be stored in the folder itself: delete the link"
+            )
         if path.is_dir() and path is not parent:
             yield path
 
@@ -124,12 +126,12 @@ def read_status(folder: Path) -> CellStatus | None:
     except (OSError, msgspec.DecodeError, RecursionError) as error:
         why = getattr(error, "strerror", None) or error
         raise ValueError(
-            f"{file} is not a valid cell status file ({why}): remove {folder} to have the cell run again"
+            f"{file} is not a valid cell status file ({why}): delete {folder} to run the cell again"
         ) from None
     for name, size in cell_status.records.items():
         if not (kept := folder / name).is_file() or kept.stat().st_size < size:
             raise ValueError(
-                f"{kept} was removed or cut after its cell was done: put it back, or remove {folder} to have the cell "
-                "run again"
+                f"{kept} was deleted or truncated after its cell was done: restore it, or delete {folder} to run the "
+                "cell again"
             )
     return cell_status

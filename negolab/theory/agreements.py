@@ -121,7 +121,7 @@ def _check(a: Table, b: Table) -> None:
     if sum(max(map(abs, (*row, *other))) for row, other in zip(a, b, strict=True)) >= _MAX_POINTS:
         raise ValueError(f"an agreement's points must be below {_MAX_POINTS:,}")
     if count_agreements(a) >= _MAX_POINTS:
-        raise ValueError(f"{count_agreements(a):,} agreements are too many to number")
+        raise ValueError(f"{count_agreements(a):,} agreements are too many to enumerate")
 
 
 def _undominated(a: Column, b: Column, codes: Column | None = None) -> Column:

@@ -103,10 +103,11 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
                     raise ValueError(f"{section}: {label}: {key} is missing: write {key} = ...")
         for name, levels in self.conditions.items():
             if not levels or not all(isinstance(level, dict) for level in levels.values()):
-                raise ValueError(f"conditions: {name}: its values are tables: write NAME = {{...}}")
+                raise ValueError(f"conditions: {name}: its values must be tables: write NAME = {{...}}")
         if (count := len(self.players) * prod(map(len, self.conditions.values()))) > MOST_ENTRANTS:
             raise ValueError(
-                f"{count:,} players, each under all conditions, are more than {MOST_ENTRANTS}: leave some of them out"
+                f"{count:,} players, counted under all conditions, exceed the maximum of {MOST_ENTRANTS}: "
+                "leave some out"
             )
         entrants = self.entrants()
         if self.conditions:
@@ -115,12 +116,12 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
             raise ValueError(f"conditions: remove them, because no player is a model ({MODEL_PREFIX}MODEL)")
         listed = isinstance(self.design.opponents, tuple)
         if self.design.seats != "both" and not listed:
-            raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...], that the others play")
+            raise ValueError(f"design: seats: {self.design.seats} needs opponents = [...] for the others to play")
         named = [] if isinstance(self.design.opponents, str) else [*self.design.opponents]
         for label, given in self.games.items():
             only = given.get("players", []) if isinstance(given, dict) else []
             if not isinstance(only, list | tuple):
-                raise ValueError(f'games: {label}: players is a list of labels, ["a", "b"], not {only!r:.40}')
+                raise ValueError(f'games: {label}: players must be a list of labels, ["a", "b"], not {only!r:.40}')
             named += only
         known = {name for entrant in entrants for name in (entrant.label, entrant.base)}
         if unknown := next((name for name in named if name not in known), None):
@@ -213,7 +214,7 @@ def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
         raise ValueError(f"games: {text} (or leave players out of the game with players = [...])")
     folders = Counter(part.folder for part in parts)
     if twice := next((folder for folder, count in folders.items() if count > 1), None):
-        raise ValueError(f"two pairings would be kept in {twice}: choose other labels")
+        raise ValueError(f"two pairings would share the folder {twice}: choose other labels")
     return parts
 
 
@@ -235,7 +236,7 @@ def label_players(players: Sequence[Any]) -> dict[str, Any]:
     """Return players by label; `ValueError` if two share one."""
     labels = [_label_of(player) for player in players]
     if twice := next((label for label in labels if labels.count(label) > 1), None):
-        raise ValueError(f"two players are called {twice!r}: give each a label of its own, such as linear:label=Slow")
+        raise ValueError(f"two players are called {twice!r}: give each its own label, such as linear:label=Slow")
     return dict(zip(labels, players, strict=True))
 
 

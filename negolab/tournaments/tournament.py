@@ -146,7 +146,7 @@ def open_tournament(
         ValueError: A player cannot play a game, or `out` holds something else.
     """
     if (there := manifest.read(out)) and "entrants" not in there:
-        raise ValueError(f"{out} has a run that is not a tournament: choose another folder")
+        raise ValueError(f"{out} contains a run that is not a tournament: choose another folder")
     try:
         parts = make_parts(plan, folder, out)
     except ValueError as error:

@@ -234,7 +234,7 @@ def test_an_export_is_one_command_for_a_run_and_says_its_rows(tmp_path: Path) ->
     last = negolab("export", str(source), "--to", "csv", "--id", "0000002", "--out", str(tmp_path / "last"))
     assert last.returncode == 0 and last.stdout.startswith("1 match, "), last.stderr
     for options, said in (
-        (("csv", "--id", "nothing"), "no record whose id starts or ends with 'nothing'"),
+        (("csv", "--id", "nothing"), "no record has an ID that starts or ends with 'nothing'"),
         (("csv,xls",), "--to 'csv,xls': did you mean"),
     ):
         wrong = negolab("export", str(source), "--to", *options, "--out", str(tmp_path / "none"))
@@ -285,7 +285,7 @@ def test_an_export_whose_folder_is_replaced_is_an_error(tmp_path: Path) -> None:
         (tmp_path / "moved").rename(out)
 
     others = {"others": ([Column("x", "integer", "a number")], last())}
-    with pytest.raises(FileNotFoundError, match="was removed, moved or replaced"):
+    with pytest.raises(FileNotFoundError, match="was deleted, moved or replaced"):
         export.export(tables._replace(others=others), out, ["csv"])
 
 

@@ -68,14 +68,14 @@ def test_two_workers_write_the_bytes_of_one_process(run: Path, tmp_path: Path, m
         (out := tmp_path / count).mkdir()
         opened = open_source(run)
         assert len(opened.parts() or ()) > 20
-        with pytest.warns(UserWarning, match="the last line is torn"):
+        with pytest.warns(UserWarning, match="the last line is incomplete"):
             rows = export.export(export.open_tables(opened), out, ["csv", "parquet"])
         assert rows["matches"] == 60
         written.append({file.name: file.read_bytes() for file in out.iterdir()})
     assert written[0] == written[1]
 
 
-@pytest.mark.filterwarnings("ignore:.*torn")
+@pytest.mark.filterwarnings("ignore:.*incomplete")
 def test_measures_of_two_workers_are_those_of_one_process(run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     frames: list[pd.DataFrame] = []
     whole = tables.measures(nl.read(run))

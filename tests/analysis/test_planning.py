@@ -120,5 +120,5 @@ def test_a_pilot_that_cannot_tell_says_why(tmp_path: Path) -> None:
     assert "nothing is random in the pilot" in refusal("plan", str(tmp_path / "run"), "--effect", "5")
     rows = pilot(1).assign(player="same", opponent="same")
     rows.loc[rows["condition"] == "one", "player"] = "other"
-    with pytest.raises(ValueError, match="same has no match against anybody but itself"):
+    with pytest.raises(ValueError, match="same has no match against any other player"):
         plan_from_pilot(rows, "other", "same", "value", 1.0, 0.8)

@@ -121,7 +121,7 @@ def test_a_comparison_that_is_not_balanced_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="a has no match with setting hard"):
         contrasts(settings[(settings.player == "b") | (settings.setting == "easy")], "gain", by=["setting"])
     apart = rows.assign(draw=rows.player + rows.draw.astype(str))
-    with pytest.raises(ValueError, match="a and b share no draw"):
+    with pytest.raises(ValueError, match="there is no draw on which a and b both"):
         contrast(apart, "a", "b", "gain")
     assert contrasts(apart, "gain", by=()).n[0] == 0
     with pytest.raises(ValueError, match="a and b never took the same seat: play each match from both seats"):

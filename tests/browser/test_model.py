@@ -113,7 +113,7 @@ def test_a_person_bargains_with_a_model_that_is_seen_to_think_and_leaves(page: A
     choose_game_card(hand, "bargaining")
     hand.choose(page.get_by_label("Opponent"), MODEL.capitalize())
     page.wait_for_function("() => [...document.querySelectorAll('input')].some((one) => one.value === 'local')")
-    hand.choose(page.get_by_label("It answers in"), "a form of what is legal now")
+    hand.choose(page.get_by_label("It answers in"), "a form that lists the legal moves")
     hand.fill(page.get_by_label("More settings"), SETTINGS)
     fill_seed(hand, "5")
     looked_at(page, "lobby")
@@ -172,11 +172,11 @@ def test_the_match_is_branched_to_the_model_from_a_step(replay: Any, desk: Serve
     replay.get_by_label("Seat A continues with").select_option(label="linear")
     replay.get_by_label("Seat B continues with").select_option(label=MODEL)
     replay.wait_for_function("() => [...document.querySelectorAll('input')].some((one) => one.value === 'local')")
-    replay.get_by_label("It answers in").select_option(label="a form of what is legal now")
+    replay.get_by_label("It answers in").select_option(label="a form that lists the legal moves")
     Mouse(replay).fill(replay.get_by_label("More settings"), SETTINGS)
     replay.get_by_role("button", name="Branch from this step").click()
     replay.get_by_role("button", name="Stop this branch").wait_for()
-    replay.get_by_text("Kept as record").wait_for()
+    replay.get_by_text("Saved as record").wait_for()
     (branch,) = (r for r in read(desk.out) if "forked_from" in r.header.notes)
     assert branch.header.notes["forked_from"] == record.id
     assert branch.events[1:3] == record.events[1:3], "what was said before is in both"

@@ -73,7 +73,7 @@ def taken(page: Any, button: str) -> tuple[str, bytes]:
 def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served, visit: Any) -> None:
     page = visit(shown.url)
     hand = Mouse(page)
-    page.get_by_text(f"60 matches of {THERE} of 24 cells are read").wait_for()
+    page.get_by_text(f"60 matches from {THERE} of 24 cells have been read").wait_for()
     figure_says(page, "mean ")
 
     hand.choose(page.get_by_label("Outcome"), "result: payoff of B (dollars)")
@@ -106,7 +106,7 @@ def test_a_sweep_is_looked_through_while_it_runs(run: SweepFolder, shown: Served
     rest = list(read_folder_plan(run.path).cells())[THERE:]
     with ThreadPoolExecutor(1) as aside:  # playwright's own event loop runs here
         aside.submit(finish_cells, run, rest).result()
-    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for()
+    page.get_by_text("72 matches from 24 of 24 cells have been read").wait_for()
     page.get_by_text("36 matches.").wait_for()
     assert said(page.get_by_label("Outcome").locator("option:checked")) == "result: payoff of B (dollars)"
     assert not page.get_by_label("boulware", exact=True).first.is_checked()
@@ -183,7 +183,7 @@ def test_everything_is_reached_by_the_keyboard_and_fits_a_phone(shown: Served, v
 def test_the_notebook_shows_the_same_in_jupyterlab(run: SweepFolder, lab: Served, visit: Any) -> None:
     page = visit()
     run_notebook(page, lab.url, "dashboards/results.ipynb")
-    page.get_by_text(re.compile(r"\d+ matches of \d+ of 24 cells are read")).wait_for()
+    page.get_by_text(re.compile(r"\d+ matches from \d+ of 24 cells have been read")).wait_for()
     figure_says(page, "mean ")
     name, svg = taken(page, "Figure as SVG")
     assert name.startswith("out-surplus_share") and b"mean share of the joint surplus" in svg

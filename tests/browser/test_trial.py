@@ -57,7 +57,7 @@ def try_(capsys: Any, monkeypatch: Any, folder: Path, text: str, *options: str) 
 def test_two_browsers_pass_all_pages_of_a_study_as_a_pair(tmp_path: Path, capsys: Any, monkeypatch: Any) -> None:
     needs("chromium", "chromium")
     code, out, err = try_(capsys, monkeypatch, tmp_path, STUDY, "--browser", "2", "--pictures", str(tmp_path / "shots"))
-    assert (code, "nothing is wrong" in out) == (0, True), out + err
+    assert (code, "no problems were found" in out) == (0, True), out + err
     rows = {line.split("  ")[0]: line.split()[-3:] for line in out.splitlines()}
     kinds = ("consent", "questions", "instructions", "quiz", "practice", "match", "results", "questions")
     for page in (*(f"{number} {kind}" for number, kind in enumerate(kinds, 1)), "end"):
@@ -83,7 +83,7 @@ def test_what_fails_on_a_page_is_found(tmp_path: Path, capsys: Any, monkeypatch:
     )
     text = ALONE.replace('"fair"', '"mine.py:Broken"')
     code, out, _ = try_(capsys, monkeypatch, tmp_path, text, "--browser", "1")
-    assert code == 1 and "nothing is wrong" not in out
+    assert code == 1 and "no problems were found" not in out
     assert "wrong: browser 1 (1280 px): the study ended as error, at " in out, out
     assert "wrong: the host noted an error" in out and "wrong: the server printed: negolab host: match" in out, out
     assert "stopped by a fault: ZeroDivisionError in mine.py, line 5, in act" in out, out

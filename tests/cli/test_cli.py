@@ -108,7 +108,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["watch", "trading", "--preset", "sed"], "unknown preset 'sed' of trading: did you mean seed?"),
         (["watch", "trading", "--set", "max_turn=3"], "unknown parameter 'max_turn': did you mean max_turns?"),
         (["watch", "trading", "--set", "max_turns=many"], "max_turns"),
-        (["watch", "trading", "--set", "max_turns"], "is not of the form name=value"),
+        (["watch", "trading", "--set", "max_turns"], "--set must be NAME=VALUE, not 'max_turns'"),
         (["watch", "bargaining", "--a", "time:bta=2"], "player 'time' has no parameter 'bta': did you mean beta?"),
         (["replay", "nowhere.jsonl"], "no records at nowhere.jsonl"),
         (["replay", "nowhere.jsonl", "--browser"], "no records at nowhere.jsonl"),
@@ -119,7 +119,7 @@ def test_games_lists_the_parameters_of_a_game_that_the_guide_does_not_know() -> 
         (["export", "nowhere", "--to", "csv", "--seat", "A"], "tables contain both seats; choose --to md, html, tex"),
         (["watch", "split", "--set", "preset=classic"], "preset is not a parameter"),
         (["watch", "trading", "--out", __file__], "is a file"),
-        (["lab", "--dir", __file__, "--no-browser", "--port", "FREE"], "is a file, where a folder is needed"),
+        (["lab", "--dir", __file__, "--no-browser", "--port", "FREE"], "is a file, but a folder is needed"),
         (["guide", "--save"], "--save needs a page"),
         (["guide", "sweps"], "the guide has no page 'sweps': did you mean sweeps"),
         (["serve", "--port", "99999"], "--port must be at most 65535, not '99999'"),
@@ -135,8 +135,8 @@ def test_a_mistake_is_answered_in_one_line(args: list[str], said: str) -> None:
 @pytest.mark.parametrize(
     ("name", "to", "said"),
     [
-        ("start.md", "new.md", "is a link, and links are not followed here"),
-        ("guide", ".", "is a link, and links are not followed here"),
+        ("start.md", "new.md", "is a symbolic link, which negolab does not follow here"),
+        ("guide", ".", "is a symbolic link, which negolab does not follow here"),
     ],
 )
 def test_a_folder_with_links_is_not_opened_in_the_lab(tmp_path: Path, name: str, to: str, said: str) -> None:
@@ -210,7 +210,7 @@ def test_leaving_keeps_what_was_played(tmp_path: Path) -> None:
 def test_a_person_is_told_that_the_rules_decided_for_it(tmp_path: Path) -> None:
     text = "abc\nstill nothing\n/quit\n"
     ran = negolab("play", "bargaining", "--seat", "Seller", "--against", "boulware", "--out", str(tmp_path), text=text)
-    assert "No tries are left: the rules decide." in ran.stdout, ran.stdout
+    assert "No attempts are left: the rules decide." in ran.stdout, ran.stdout
 
 
 # Links of a study.
@@ -230,7 +230,7 @@ def invited(folder: Path, **columns: float) -> tuple[str, str]:
 def test_links_that_have_expired_are_not_offered_as_unused(tmp_path: Path) -> None:
     invited(tmp_path, created=time.time() - 31 * 86400)
     ran = negolab("study", "links", "prices.toml", cwd=tmp_path)
-    assert ran.returncode == 2 and "no unused links that are still valid" in ran.stderr
+    assert ran.returncode == 2 and "no valid unused links are left" in ran.stderr
 
 
 @pytest.mark.parametrize(
@@ -286,7 +286,7 @@ def test_one_seats_transcript_hides_the_other(tmp_path: Path, to: str) -> None:
             assert hidden not in shown
     assert len(list((tmp_path / "out").iterdir())) == 2
     said = refusal("export", str(tmp_path), "--to", to, "--seat", "A", "--out", str(tmp_path / "out"))
-    assert f"match-1-A.{to}: already exists: choose another folder with --out" in said
+    assert f"match-1-A.{to} already exists: choose another folder with --out" in said
 
 
 _SIDE = {"A": "B", "B": "A"}
@@ -349,7 +349,10 @@ def test_a_batch_that_is_run_again_plays_only_what_is_missing(tmp_path: Path) ->
     assert "[" in ran.stdout and "n = 30" in ran.stdout
     assert len({record.id for record in read(tmp_path)}) == len(read(tmp_path)) == 30
     other = negolab("batch", "trading", "--a", "chat", "--b", "chat", "--out", str(tmp_path))
-    assert "has another run, which differs in a (greedy-honest then, chat now), b (random-legal then, " in other.stderr
+    assert (
+        "contains another run, which differs in a (greedy-honest then, chat now), b (random-legal then, "
+        in other.stderr
+    )
 
 
 def _remove(folder: Path) -> None:
@@ -379,7 +382,7 @@ def test_a_batch_whose_records_are_lost_ends_with_an_error_and_no_summary(
     lose(folder)
     out, err = process.communicate(timeout=300)
     assert (process.returncode, out) == (2, "")
-    assert err.splitlines()[-1] == f"negolab: {file}: was removed, moved or replaced while it was written to"
+    assert err.splitlines()[-1] == f"negolab: {file}: was deleted, moved or replaced while it was being written"
     assert lose is _replace or not file.exists()
 
 

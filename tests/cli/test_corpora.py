@@ -102,8 +102,8 @@ def test_a_folder_with_other_records_is_refused(file: Path, tmp_path: Path) -> N
     batch = tmp_path / "batch"
     negolab("batch", "split", "--a", "equal", "--b", "equal", "--n", "2", "--out", str(batch))
     ran = negolab(*IMPORT, str(file), "--out", str(batch))
-    assert ran.returncode == 2 and "has a batch" in ran.stderr
+    assert ran.returncode == 2 and "contains a batch" in ran.stderr
     negolab(*IMPORT, str(file), "--out", str(tmp_path / "run"))
     moved = file.rename(tmp_path / "big.txt")
     ran = negolab(*IMPORT, str(moved), "--out", str(tmp_path / "run"))
-    assert ran.returncode == 2 and "has other records, such as small-00001" in ran.stderr
+    assert ran.returncode == 2 and "already contains other records, such as small-00001" in ran.stderr

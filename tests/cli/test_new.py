@@ -73,8 +73,8 @@ def test_nothing_is_written_through_a_link(tmp_path: Path) -> None:
     (tmp_path / "swept").symlink_to(tmp_path / "outside")
     for what in (["game", "ultimatum"], ["sweep", "swept"]):
         assert "already exists and was not changed" in refusal("new", *what, cwd=tmp_path)
-    assert "already exists with other content" in refusal("guide", "own-game", "--save", cwd=tmp_path)
+    assert "already exists with different content" in refusal("guide", "own-game", "--save", cwd=tmp_path)
     (tmp_path / "ultimatum.py").unlink()
     os.mkfifo(tmp_path / "ultimatum.py")
-    assert "already exists with other content" in refusal("guide", "own-game", "--save", cwd=tmp_path)
+    assert "already exists with different content" in refusal("guide", "own-game", "--save", cwd=tmp_path)
     assert not (tmp_path / "elsewhere.py").exists() and not list((tmp_path / "outside").iterdir())

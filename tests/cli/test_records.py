@@ -89,9 +89,11 @@ def test_a_game_that_has_changed_is_said_and_goes_on_only_with_trust(own_game: P
     succeeding(*batch, "--n", "4")
     own_game.write_text(own_game.read_text() + "# changed\n")
     ran = negolab(*batch, "--n", "8")
-    assert ran.returncode == 2 and "mygame.py has changed since matches of" in ran.stderr and "--trust" in ran.stderr
+    assert (
+        ran.returncode == 2 and "mygame.py has changed since the matches in" in ran.stderr and "--trust" in ran.stderr
+    )
     looked = negolab("check", str(tmp_path / "run"))
-    assert looked.returncode == 2 and "mygame.py has changed since matches of" in looked.stderr
+    assert looked.returncode == 2 and "mygame.py has changed since the matches in" in looked.stderr
     succeeding(*batch, "--n", "8", "--trust")
     assert "8 records reproduce" in negolab("check", str(tmp_path / "run")).stdout
 
@@ -156,7 +158,7 @@ def test_a_transcript_is_written_over_an_earlier_one_only(to: str, tmp_path: Pat
         source.write_bytes(match.record().to_line())
     mine.write_text("\\documentclass[a4paper]{article}\n% five years of work\n")
     ran = negolab("export", str(source), "--to", to)
-    assert ran.returncode == 2 and f"thesis.{to}: already exists and is not a transcript" in ran.stderr
+    assert ran.returncode == 2 and f"thesis.{to} already exists and is not a transcript" in ran.stderr
     assert "five years" in mine.read_text()
 
 
@@ -229,7 +231,7 @@ def test_one_cause_is_one_line_with_its_count_and_first_record(sweep: Path, caps
     with pytest.raises(ValueError, match=r"^3 differences in 9 records$"):
         records.check(sweep)
     first = json.loads(lines[0])["header"]["id"]
-    assert capsys.readouterr().out == f"3 records: the id appears twice; first: record {first} in cell two\n"
+    assert capsys.readouterr().out == f"3 records: the ID appears twice; first: record {first} in cell two\n"
 
 
 def test_a_rule_that_changed_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -304,7 +306,7 @@ def test_an_import_that_is_repeated_adds_nothing(
     corpora.clembench([results], tmp_path / "run")
     corpora.clembench([results, results / "linear-t1.0"], tmp_path / "run", scores=True)
     told = capsys.readouterr().out
-    assert f"{tmp_path / 'run'}: 2 records, 0 of them new" in told and "2 episodes found again" in told
+    assert f"{tmp_path / 'run'}: 2 records, 0 of them new" in told and "2 episodes repeated" in told
     assert len(nl.read(tmp_path / "run")) == 2
     assert any(line.startswith("Main Score ") and line.endswith(" 2 of 2") for line in told.splitlines())
 

@@ -100,7 +100,7 @@ def test_a_code_without_alpha_says_why() -> None:
     assert rows(agreement(ONE, both)).note == ""
     assert list(kappas(ONE, readings([0, 0], [0, 0]))["note"]) == ["all values are the same: no variation to agree on"]
     apart = kappas(ONE, readings([0, None], [None, 1]))
-    assert list(apart["note"]) == ["no unit in common"] and list(apart["units"]) == [0]
+    assert list(apart["note"]) == ["no units in common"] and list(apart["units"]) == [0]
 
 
 def simulated(rng: np.random.Generator, matches: int) -> Readings:

@@ -83,8 +83,8 @@ def test_an_answer_gives_values_and_the_words_that_justify_them() -> None:
     ("answer", "said"),
     [
         ("no", "not a single JSON object"),
-        (GOOD.replace("or LEAVE it", "I will ruin you"), '"I will ruin you", does not stand in the text'),
-        (GOOD.replace("or LEAVE it", " "), "does not stand in the text"),
+        (GOOD.replace("or LEAVE it", "I will ruin you"), '"I will ruin you", does not appear in the text'),
+        (GOOD.replace("or LEAVE it", " "), "does not appear in the text"),
         (GOOD.replace("threat", "thread"), "'thread' is no code"),
         (GOOD.replace('"value": 2', '"value": 9'), "write a whole number from 1 to 5"),
         ('{"threat": {"value": 1, "quote": "Take it"}}', "The value of tone is missing"),
@@ -99,7 +99,7 @@ def test_an_answer_that_does_not_hold_is_refused_in_words_for_the_model(answer: 
 def test_a_refused_answer_is_asked_for_again_with_the_reason_and_then_left_out(run: Path) -> None:
     models = Imitated(lambda text, attempt: quoting(text) if attempt else quoting("of my own"))
     assert coded(run, models) == []
-    assert len(models.calls) == 24 and "does not stand in the text" in models.calls[-1].messages[-1].content
+    assert len(models.calls) == 24 and "does not appear in the text" in models.calls[-1].messages[-1].content
     stubborn = Imitated(lambda text, attempt: "Yes!")
     failed = coded(run, stubborn, "stubborn")
     assert len(failed) == 12 and len(stubborn.calls) == 36
@@ -126,7 +126,7 @@ def test_a_text_that_tells_the_coder_what_to_answer_stays_data_and_decides_nothi
     assert hostile.rsplit("\n", 1)[0] == plain.rsplit("\n", 1)[0]
     assert json.loads(hostile.rsplit("\n", 1)[1]) == {"before": [f"other speaker: {attack}"], "text": attack}
     # A model that obeys can only quote what does not stand there, or words that do, which a reader can judge.
-    with pytest.raises(ValueError, match="does not stand in the text"):
+    with pytest.raises(ValueError, match="does not appear in the text"):
         parse_answer(
             '{"threat": {"value": 1, "quote": "I will hurt you"}, "tone": {"value": 1}}', BOOK, Unit("u", attack)
         )
@@ -148,7 +148,7 @@ def test_readings_that_are_removed_while_a_model_codes_are_missed_and_no_more_is
 
     coded(run, Imitated(quoting), "a-person")
     models = Imitated(removing)
-    with pytest.raises(ValueError, match=r"readings.ndjson: was removed or replaced .*: 1\d readings are gone"):
+    with pytest.raises(ValueError, match=r"readings.ndjson: was deleted or replaced .*: 1\d readings are lost"):
         coded(run, models)
     assert len(models.calls) < 12
 
@@ -162,7 +162,7 @@ def test_readings_that_are_removed_are_missed_even_if_the_run_ends_by_itself(run
 
     coded(run, Imitated(quoting), "a-person")
     models = Imitated(ending)
-    with pytest.raises(ValueError, match=r"readings.ndjson: was removed or replaced"):
+    with pytest.raises(ValueError, match=r"readings.ndjson: was deleted or replaced"):
         coded(run, models)
 
 
@@ -191,10 +191,10 @@ def test_a_model_is_not_asked_for_more_codes_or_readings_than_can_be_read_again(
     codes = {f"c{n}": 1 for n in range(999)}
     keep(run, [Reading(book="other", coder="anna", place=Place("m0"), codes=codes)])
     models = Imitated(quoting)
-    with pytest.raises(ValueError, match="with 2 coders and 1,001 codes, more than 100 or 1,000: code a copy"):
+    with pytest.raises(ValueError, match="2 coders and 1,001 codes exceed the maximum of 100 or 1,000: code a copy"):
         coded(run, models)
     readings_file(run).write_bytes(b"x" * (MAX_BYTES - 100_000))
-    with pytest.raises(ValueError, match=r"readings\.ndjson: has no room for more in 64 MiB, the maximum"):
+    with pytest.raises(ValueError, match=r"readings\.ndjson: is full, at the maximum of 64 MiB"):
         coded(run, models)
     assert not models.calls
 

@@ -91,12 +91,12 @@ def test_what_is_played_later_gets_a_sheet_of_its_own_and_no_sheet_is_written_ov
     text = sheet.read_bytes()
     kept(run / "more", bargained(id="later"))
     _, written = exchange(run, "tone", book, "anna")
-    assert "tone-anna-part2.csv is written: fill in its 3 rows" in written and sheet.read_bytes() == text
+    assert "tone-anna-part2.csv was written: fill in its 3 rows" in written and sheet.read_bytes() == text
     assert exchange(run, "tone", book, "anna") == ["anna: 0 new or changed; 0 of 12 are coded"]
     sheet.with_stem("tone-anna-part2").rename(third := sheet.with_stem("tone-anna-part3"))
     kept(run / "most", bargained(id="last"))
     third.write_bytes(text := third.read_bytes() + b",,,,\n\n")
-    assert "tone-anna-part2.csv is written: fill in its 3 rows" in exchange(run, "tone", book, "anna")[1]
+    assert "tone-anna-part2.csv was written: fill in its 3 rows" in exchange(run, "tone", book, "anna")[1]
     assert third.read_bytes() == text, "a sheet in between was gone"
     with pytest.raises(ValueError, match="'anna-part2': a coder's name cannot end in -part"):
         exchange(run, "tone", book, "anna-part2")
@@ -192,12 +192,12 @@ def test_a_cell_that_cannot_be_read_is_named_and_nothing_of_the_sheet_is_kept(
     ("text", "said"),
     [
         ("", "codes is missing"),
-        ("[codes]", "codes: no code is defined: write [codes.NAME] and its definition"),
+        ("[codes]", "codes: no codes are defined: write [codes.NAME] and its definition"),
         ("[codes.text]\ndefinition = 'x'", "text is a column of every sheet"),
         ("[codes.a]\ndefinition = ' '", "definition is empty"),
         ("[codes.a]\ndefinition = 'x'\nscale = [5, 1]", "is not a scale: write [1, 5]"),
         ("[codes.a]\ndefinition = 'x'\nscale = [0, 1001]", "has more than 1,001 values"),
-        ("exclusive = true\n[codes.a]\ndefinition = 'x'\nscale = [1, 5]", "exclusive codes are yes or no"),
+        ("exclusive = true\n[codes.a]\ndefinition = 'x'\nscale = [1, 5]", "exclusive codes must be yes or no"),
         ("unit = 'word'\n[codes.a]\ndefinition = 'x'", "unit must be one of match, seat, utterance"),
         ("[codes.a]\ndefinition = 'x'\nexample = ['y']", "unknown field `example`"),
     ],
@@ -258,7 +258,7 @@ def test_more_coders_codes_or_values_than_a_study_has_are_refused(run: Path, boo
     keep(run, [reading(f"c{n}", tone=1) for n in range(30)])
     assert kappas(book, {name: {} for name in latest(run, "tone")}).empty, "pairs of so many are not compared"
     keep(run, [reading(f"c{n}", tone=1) for n in range(99)])
-    said = r"readings\.ndjson: with 101 coders and 2 codes, more than 100 or 1,000: code a copy of the records"
+    said = r"readings\.ndjson: 101 coders and 2 codes exceed the maximum of 100 or 1,000: code a copy of the records"
     with pytest.raises(ValueError, match=said):
         exchange(run, "tone", book, "another")
     assert len(latest(run, "tone")) == 100, "and nothing of theirs was kept"
@@ -269,7 +269,7 @@ def test_a_filled_sheet_of_more_codes_than_can_be_read_again_is_refused_before_a
     sheet = run.parent / "anna.csv"
     write_sheet(sheet, [*units(run, big.unit).values()], big)
     fill(sheet, c0="1")
-    with pytest.raises(ValueError, match="with 1 coders and 1,001 codes, more than 100 or 1,000: code a copy"):
+    with pytest.raises(ValueError, match="1 coders and 1,001 codes exceed the maximum of 100 or 1,000: code a copy"):
         exchange(run, "big", big, "anna", sheet)
     assert not all_readings(run)
 
@@ -280,7 +280,7 @@ def test_readings_that_the_file_has_no_room_for_are_refused_and_those_there_are_
     fill(sheet_of(run, book), threat="1", tone="2")
     file = readings_file(run)
     file.write_bytes(b"x" * (MAX_BYTES - 20))
-    with pytest.raises(ValueError, match=r"readings\.ndjson: has no room for more in 64 MiB, the maximum"):
+    with pytest.raises(ValueError, match=r"readings\.ndjson: is full, at the maximum of 64 MiB"):
         exchange(run, "tone", book, "anna")
     assert all_readings(run) == []
 
@@ -289,7 +289,7 @@ def test_codes_are_neither_read_nor_written_through_links(run: Path, book: Codeb
     outside = tmp_path / "outside"
     outside.mkdir()
     (run / "codes").symlink_to(outside)
-    with pytest.raises(ValueError, match="codes is a link"):
+    with pytest.raises(ValueError, match="codes is a symbolic link"):
         exchange(run, "tone", book, "anna")
     assert not [*outside.iterdir()]
     (run / "codes").unlink()
@@ -307,7 +307,7 @@ def test_a_unit_or_a_column_that_stands_twice_in_a_sheet_is_named(run: Path, boo
     frame = fill(sheet, threat="1", tone="2")
     twice = pd.concat([frame, frame.iloc[:1].assign(tone="3")])
     columns = frame.rename(columns={"before": "tone"})
-    for changed, said in ((twice, "has other codes where it comes first"), (columns, "tone is present twice")):
+    for changed, said in ((twice, "appears twice with different codes"), (columns, "tone is present twice")):
         changed.to_excel(sheet, index=False) if ending == "xlsx" else changed.to_csv(sheet, index=False)
         with pytest.raises(ValueError, match=said):
             exchange(run, "tone", book, "anna", sheet)
@@ -354,7 +354,9 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     workbook.save(sheet)
     assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
     share_text(sheet, random.Random(1).randbytes(16_000).hex(), cells=3_000)
-    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
+    with pytest.raises(
+        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it exceeds the maximum of 64 MiB of text"
+    ):
         exchange(run, "tone", book, "anna", sheet)
     styled = run.parent / "styled.xlsx"
     with ZipFile(styled, "w", ZIP_DEFLATED) as packed:
@@ -365,7 +367,7 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
         exchange(run, "tone", book, "anna", styled)
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
         packed.writestr("xl/more.xml", b" " * (65 << 20))
-    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it is longer than 64 MiB"):
+    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it exceeds the maximum of 64 MiB"):
         exchange(run, "tone", book, "anna", sheet)
     sheet.write_bytes(b"no workbook")
     with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook"):
@@ -395,7 +397,9 @@ def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_bef
     exchange(run, "tone", book, "anna", sheet)
     head = "".join(f'<c t="str"><v>c{n}</v></c>' for n in range(900))
     rewrite_rows(sheet, f"<row>{head}</row>{'<row><c><v>1</v></c></row>' * 10_000}")
-    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it has more than 64 MiB of text"):
+    with pytest.raises(
+        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it exceeds the maximum of 64 MiB of text"
+    ):
         exchange(run, "tone", book, "anna", sheet)
 
 
@@ -467,7 +471,7 @@ def test_a_text_that_a_workbook_would_cut_is_refused(run: Path, book: Codebook) 
     sheet = run.parent / "anna.xlsx"
     unit = Unit("one", "x" * 32_768)
     with pytest.raises(
-        ValueError, match=r"anna\.xlsx: a cell of a workbook has room for 32,767 characters, and a text"
+        ValueError, match=r"anna\.xlsx: a cell of a workbook can contain 32,767 characters, but one here"
     ):
         write_sheet(sheet, [unit], book)
     assert not sheet.exists()

@@ -122,7 +122,7 @@ def test_a_file_that_is_huge_is_named_and_not_read_into_memory(
         out.truncate(1 << 42)
     tracemalloc.start()
     try:
-        with pytest.raises(ValueError, match=rf"^[^\n]*{name}[^\n]* is longer than 64 MiB, the maximum[a-z ]*\)?$"):
+        with pytest.raises(ValueError, match=rf"^[^\n]*{name}[^\n]* exceeds the maximum of 64 MiB[a-z ]*\)?$"):
             reads(tmp_path)
         most = tracemalloc.get_traced_memory()[1]
     finally:
@@ -173,7 +173,7 @@ def test_a_link_in_somebody_elses_folder_brings_no_record_of_another_into_an_exp
     (theirs / "link.jsonl").symlink_to(mine / "records.jsonl")
     (theirs / "inside.jsonl").symlink_to(theirs / "records.jsonl")
     with pytest.warns(
-        UserWarning, match="link.jsonl leads out of .*theirs and was skipped: to read it, give its own path"
+        UserWarning, match="link.jsonl leads outside .*theirs and was skipped: to read it, specify its own path"
     ):
         assert [record.header.players["A"] for record in read(theirs)] == ["chat", "chat"]
     assert [record.header.players["A"] for record in read(theirs / "link.jsonl")] == ["fair-split"]
@@ -185,7 +185,7 @@ def test_folders_elsewhere_are_no_attempts_of_a_sweep(tmp_path: Path) -> None:
     (out.path / "attempts").symlink_to(tmp_path / "mine")
     plan = read_plan(tmp_path / "plan.toml")
     with (
-        pytest.raises(ValueError, match="attempts is a link, and cells are kept in the folder itself"),
+        pytest.raises(ValueError, match="attempts is a symbolic link, but cells must be stored in the folder itself"),
         claim_folder(out, plan, Notebook(tmp_path / "game.ipynb").sha256),
     ):
         pass
@@ -200,7 +200,9 @@ def test_cells_of_another_sweep_are_not_read_through_a_link(tmp_path: Path, plac
     shutil.rmtree(moved)
     moved.symlink_to(mine / "cells" if place == "cells" else mine / "cells" / cell.name)
     for look in (read_run, lambda path: list(open_source(path))):
-        with pytest.raises(ValueError, match=f"{moved} is a link, and cells are kept in the folder itself"):
+        with pytest.raises(
+            ValueError, match=f"{moved} is a symbolic link, but cells must be stored in the folder itself"
+        ):
             look(theirs)
 
 

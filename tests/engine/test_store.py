@@ -69,8 +69,8 @@ def test_a_bad_line_inside_a_file_is_named(tmp_path: Path) -> None:
         ({"notes": {"deterministic": 5}}, "got `int` - at `$.header.notes.deterministic`"),
         ({"notes": {"stopped": ["x"]}}, "got `array` - at `$.header.notes.stopped`"),
         ({"id": ""}, "Expected `str` of length >= 1 - at `$.header.id`"),
-        ({"seed": 10**400}, "has a seed beyond floats"),
-        ({"params": {"max_turns": 10**400}}, "not a record: its parameters have a number beyond floats"),
+        ({"seed": 10**400}, "has a seed too large for a float"),
+        ({"params": {"max_turns": 10**400}}, "not a record: its parameters contain a number too large for a float"),
     ],
 )
 def test_a_header_that_nothing_can_work_with_is_named_with_its_place(
@@ -87,7 +87,7 @@ def test_a_header_that_nothing_can_work_with_is_named_with_its_place(
 def test_a_start_with_a_number_that_nothing_can_work_with_is_named(tmp_path: Path) -> None:
     record = json.loads(LINES[0])
     record["events"][0]["state"]["public"]["more"] = 10**400
-    with pytest.raises(ValueError, match="not a record: its first values have a number beyond floats"):
+    with pytest.raises(ValueError, match="not a record: its first values contain a number too large for a float"):
         parse_record(json.dumps(record))
 
 
@@ -122,7 +122,7 @@ def test_a_line_longer_than_any_record_is_named_and_not_read_into_memory(
     monkeypatch.setattr("negolab.store.MAX_LINE", 1 << 20)
     file = tmp_path / "records.jsonl"
     file.write_bytes(LINES[0] + b"x" * (3 << 20) + b"\n")
-    with pytest.raises(ValueError, match=r"records.jsonl, line 2: is longer than 1 MiB"):
+    with pytest.raises(ValueError, match=r"records.jsonl, line 2: exceeds the maximum of 1 MiB"):
         read(file)
 
 
@@ -149,14 +149,14 @@ def test_a_folder_keeps_the_games_of_one_plan(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.claim(plan)
         store.claim(plan)
-        with pytest.raises(ValueError, match="has another run"):
+        with pytest.raises(ValueError, match="contains another run"):
             store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="fair-split", n=2, seed=1))
 
 
 def test_a_record_does_not_import_what_it_names() -> None:
     line = LINES[0].replace(b'"game":"trading"', b'"game":"antigravity:Game"')
     record = parse_record(line)
-    with pytest.raises(ValueError, match=r"give its file, such as --module antigravity\.py"):
+    with pytest.raises(ValueError, match=r"specify its file, such as --module antigravity\.py"):
         _ = record.game
 
 
@@ -171,7 +171,7 @@ def test_a_file_that_is_no_run_is_left_alone(tmp_path: Path) -> None:
 def test_single_matches_do_not_mix_with_a_batch(tmp_path: Path) -> None:
     with Store(tmp_path) as store:
         store.claim(Plan(game="trading", preset="seed", params={}, a="chat", b="chat", n=2, seed=1))
-    with pytest.raises(ValueError, match="has a batch"):
+    with pytest.raises(ValueError, match="contains a batch"):
         Store(tmp_path).for_single_matches()
 
 
@@ -199,7 +199,7 @@ def test_a_full_disk_leaves_no_half_record(tmp_path: Path, monkeypatch: pytest.M
 @pytest.mark.parametrize(
     ("lose", "said"),
     [
-        (lambda file: file.rename(file.with_name("moved.jsonl")), "was removed, moved or replaced"),
+        (lambda file: file.rename(file.with_name("moved.jsonl")), "was deleted, moved or replaced"),
         (lambda file: os.truncate(file, 0), "was cut by another program"),
         (lambda file: file.write_bytes(RECORDS[1].to_line() * 9), "was changed by another program"),
     ],

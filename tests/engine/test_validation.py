@@ -39,17 +39,21 @@ class Crust(Enum):
         (int, 2.5, "a whole number, not 2.5"),
         (float | None, "x", "a number, not 'x'"),
         (bool, 1, "true or false, not 1"),
-        (str, 3, "a text, not 3"),
+        (str, 3, "text, not 3"),
         (Literal["a", "b"], "c", "one of a, b, not 'c'"),
         (int | Literal["fair"], "odd", "a whole number or fair, not 'odd'"),
         (tuple[int, ...], "x", "a list of whole numbers, not 'x'"),
         (tuple[tuple[int, ...], ...], 1, "a list of lists of whole numbers, not 1"),
         (tuple[int, int], [1], "a list of 2 whole numbers, not [1]"),
-        (tuple[str | int, ...], 4, "a list of texts or whole numbers, not 4"),
-        (frozenset[str], 4, "a list of texts, not 4"),
-        (dict[Literal["A", "B"], int] | None, 4, "a table in which one of A, B has a whole number, not 4"),
+        (tuple[str | int, ...], 4, "a list of strings or whole numbers, not 4"),
+        (frozenset[str], 4, "a list of strings, not 4"),
+        (
+            dict[Literal["A", "B"], int] | None,
+            4,
+            "a table in which every key is one of A, B and every value is a whole number, not 4",
+        ),
         (int, "x" * 10_000, "a whole number, not 'xxxxxxxxxxxx...xxxxxxxxxxxxx'"),
-        (dict[str, Place], {"a": 3}, "a table in which a text has a table, not {'a': 3}"),
+        (dict[str, Place], {"a": 3}, "a table in which every key is text and every value is a table, not {'a': 3}"),
         (list[Place], 4, "a list of tables, not 4"),
         (Crust, "burnt", "one of thin, thick, not 'burnt'"),
     ],
@@ -75,7 +79,11 @@ def test_what_fits_is_said(kind: Any, value: Any, must: str) -> None:
             {"a": {"at": "x"}},
             "it cannot be {'a': {'at': 'x'}}: Expected `int`, got `str` - at `$[...].at`",
         ),
-        (Place, {"at": 1, "names": {3: 4}}, "it.names must be a table in which a text has a whole number, not {3: 4}"),
+        (
+            Place,
+            {"at": 1, "names": {3: 4}},
+            "it.names must be a table in which every key is text and every value is a whole number, not {3: 4}",
+        ),
     ],
 )
 def test_the_first_place_that_does_not_fit_is_named(kind: Any, value: Any, said: str) -> None:
@@ -104,8 +112,16 @@ def test_what_fits_is_returned_as_its_type() -> None:
     [
         ("bargaining", {"buyer_values": [1, "x"]}, r"^buyer_values\[1\] must be a whole number, not 'x'$"),
         ("bargaining", {"rounds": 0}, "^rounds must be a whole number from 1 to 100,000, not 0$"),
-        ("balloon", {"correlation": {"C": "subset-sum"}}, "correlation must be a table in which one of A, B has"),
-        ("balloon", {"correlation": {"A": 3}}, "correlation must be a table in which one of A, B has one of"),
+        (
+            "balloon",
+            {"correlation": {"C": "subset-sum"}},
+            "correlation must be a table in which every key is one of A, B and every value is",
+        ),
+        (
+            "balloon",
+            {"correlation": {"A": 3}},
+            "correlation must be a table in which every key is one of A, B and every value is one of",
+        ),
         ("balloon", {"instance": {}}, "^instance.effort is missing$"),
     ],
 )
@@ -131,8 +147,12 @@ class Pie(Game[None, None, None], frozen=True, kw_only=True):
         ({"slices": 1}, "slices must be a whole number from 2 to 12, not 1"),
         ({"slices": True}, "slices must be a whole number from 2 to 12, not True"),
         ({"shares": (0.5, 1)}, "shares[1] must be a number above 0 and below 1, not 1"),
-        ({"name": ""}, "name must be a text of one or more characters, not ''"),
-        ({"named": {}}, "names must be a table of one or more entries in which a text has a whole number, not {}"),
+        ({"name": ""}, "name must be text of one or more characters, not ''"),
+        (
+            {"named": {}},
+            "names must be a table of one or more entries in which every key is text and every value is a whole "
+            "number, not {}",
+        ),
         ({"prize": "3"}, "prize must be a whole number, not '3'"),
     ],
 )

@@ -153,7 +153,7 @@ BOMB = '<!DOCTYPE x [<!ENTITY a "aaaa"><!ENTITY b "&a;&a;">]>'
         (DOMAIN, PROFILE.replace('"8"', '"1e999999999"'), "one.xml: '1e999999999' is not a number"),
         (DOMAIN.replace('"3"', '"3000000"'), PROFILE, "a range from 1 to 3000000 cannot be converted"),
         (DOMAIN.replace("Brand", "4 K"), PROFILE.replace("Brand", "4 K"), "must begin with a letter, not '4 K'"),
-        (BOMB + PROFILE, PROFILE, "domain.xml: cannot be read as XML: a document type is refused"),
+        (BOMB + PROFILE, PROFILE, "domain.xml: cannot be read as XML: a document type declaration is not allowed"),
         (DOMAIN + " " * MAX_BYTES, PROFILE, "domain.xml: more than 4 MB"),
         (DOMAIN[:-5], PROFILE, "domain.xml: cannot be read as XML"),
         (DOMAIN, PROFILE.replace('factor value="1.0"', 'factor value="-1"'), "bad: a discount of -1 cannot be"),

@@ -163,7 +163,7 @@ def test_a_file_that_leads_out_and_a_number_beyond_floats_cost_their_own_episode
     source = open_source(results)
     assert len(list(source)) == 7
     told = str(source.left_out)
-    assert "interactions.json is a link out of results" in told and "OverflowError" in told
+    assert "interactions.json is a link to a place outside results" in told and "OverflowError" in told
 
 
 def test_scores_that_differ_are_counted_by_name(results: Path) -> None:

@@ -143,7 +143,7 @@ def test_a_reason_names_the_row_where_the_fault_is(tmp_path: Path) -> None:
     rows += "2,seller,,70,60\n2,buyer,reject,,\n2,seller,,65,\n2,buyer,accept,,\nTotal,,,135,\n"
     made = import_sheet(*write(tmp_path, rows, plan), "bargaining")
     assert made.left_out[4][1].startswith("row 2: value must be")
-    assert made.left_out[7][1] == "row 6: ends the match without an offer, but row 7 goes on: fill in the offer"
+    assert made.left_out[7][1] == "row 6: ends the match without an offer, but row 7 continues it: fill in the offer"
     assert made.left_out[9] == ("Total", "belongs to a party that the map skips") and made.lost == ["1", "2"]
     blank = import_sheet(*write(tmp_path, "match,party,action,price\n1,,,70\n"), "bargaining")
     assert 'skip = [""]' in blank.left_out[2][1]
@@ -168,7 +168,7 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
         (MAP.replace('"price"', '"prize"'), "offer.price names the column 'prize'"),
         (MAP.replace("action =", "acton ="), "did you mean action?"),
         (f'delimiter = "(x+x+)+y"\n{MAP}', "delimiter"),
-        (MAP.replace("[game]", '[game]\npreset = "../other.toml"'), "preset leads out of the map's folder: copy"),
+        (MAP.replace("[game]", '[game]\npreset = "../other.toml"'), "preset is outside the map's folder: copy"),
         *(
             (
                 MAP.replace("[game]", f"[game]\npreset = {preset}"),
@@ -243,7 +243,7 @@ def test_a_report_compares_treatments_and_counts_what_was_left_out(tmp_path: Pat
     succeeding(*["import", "csv", "log.csv", "--game", "bargaining", "--map", "log.toml", "--out", "run"], cwd=tmp_path)
     text = str(Report(tmp_path / "run").body()[0])
     assert "with treatment b than with a" in text and "8 matches." in text
-    assert "ends no match, and no row follows" in text.partition("What went wrong")[2]
+    assert "does not end the match, and no row follows" in text.partition("What went wrong")[2]
 
 
 @pytest.mark.long

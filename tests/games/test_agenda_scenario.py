@@ -79,20 +79,24 @@ MISTAKES = [
         "[9.5, 5, 0]",
         "issue 'price': A[0] must be a whole number from -1,000,000,000 to 1,000,000,000, not 9.5",
     ),
-    ("[[issues]]", "[issues]", "issues: each one begins with [[issues]], in two brackets"),
+    ("[[issues]]", "[issues]", "issues: each one begins with [[issues]], in double brackets"),
     (BASE[BASE.index("[[") :], "", "issues is missing: begin one with [[issues]]"),
     ('title = "Two issues"\n', "", "title is missing: write title = ..."),
     ('"Two issues"', '"Two\\nissues"', "title must be one line of text"),
     ('"Two issues"', "Two issues", "line 1: Invalid value: write text in quotes"),
     ("[9, 5, 0]", "[9, 5, 0", "a list ends with ]"),
-    ("turns = 10", "turns = 10\nturns = 12", "line 3: Cannot overwrite a value: this name is"),
+    ("turns = 10", "turns = 10\nturns = 12", "line 3: Cannot overwrite a value: this name appears"),
     ('"middle"', '"LOW"', "issues[0].options[1] is the same as issues[0].options[0], 'LOW'"),
     ('"food"', '"Price"', "issues[1].name is the same as issues[0].name"),
     ('"middle"', '"a; b"', "issues[0].options[1] must not contain ';', which offers use"),
     ('"food"', '"2 meals"', "issues[1].name must begin with a letter, not '2 meals'"),
     ('"food"', '" "', "issues[1].name is empty: write a name"),
-    ('["low", "middle", "high"]', '["low"]', "options must be a list of at least 2 texts of at most 10000 characters"),
-    ('"middle"', f'"{"x" * 10_001}"', "issue 'price': options[1] must be a text of at most 10000 characters, not 'xxx"),
+    (
+        '["low", "middle", "high"]',
+        '["low"]',
+        "options must be a list of at least 2 strings of at most 10000 characters",
+    ),
+    ('"middle"', f'"{"x" * 10_001}"', "issue 'price': options[1] must be text of at most 10000 characters, not 'xxx"),
     ("units = 3", 'units = 3\noptions = ["a", "b"]', "issues[1] ('food') has both options and"),
     ("units = 3\n", "", "issues[1] ('food') has neither options nor units: give one of them"),
     ("units = 3", "units = 0", "issue 'food': units must be a whole number from 1 to 10,000, not 0"),
@@ -109,7 +113,7 @@ MISTAKES = [
         "units = 3\nA = 5\nB = 4\n",
         "".join(f'units = 9999\nA = 5\nB = 4\n[[issues]]\nname = "{name}"\n' for name in "abc")
         + "units = 3\nA = 1\nB = 1\n",
-        "issues: more than 1,000,000,000 agreements, the maximum",
+        "issues: more than the maximum of 1,000,000,000 agreements",
     ),
     ("[roles]", '[draw]\npermute = ["A", "A"]\n[roles]', "names a seat twice"),
     (
@@ -138,13 +142,13 @@ def test_a_scenario_that_does_not_exist_is_told(tmp_path: Path) -> None:
         ("hirng", r"unknown preset 'hirng' of .*: did you mean hiring\?"),
         ("nowhere.toml", r"nowhere.toml: cannot be read"),
         (str(tmp_path / "mine"), r"did you mean .*mine\.toml\?"),
-        (str(tmp_path / "mine.txt"), r"file, whose name must end in \.toml"),
+        (str(tmp_path / "mine.txt"), r"the name of a scenario file must end in \.toml"),
         ("long" * 2000, "unknown preset"),
         (str(tmp_path / "folder.toml"), r"folder\.toml: is a folder: choose a file"),
     ):
         with pytest.raises(ValueError, match=told):
             nl.load(NAME, scenario=scenario)
-    with pytest.raises(ValueError, match="give only one of them"):
+    with pytest.raises(ValueError, match="choose one of them"):
         nl.load(NAME, preset="casino", scenario="hiring")
 
 
@@ -183,7 +187,7 @@ def test_an_author_sees_tables_frontier_best_points_and_zone_of_agreement(tmp_pa
         "high 0 9",
         "food, each of 3 units 5 4",
         "without a deal 3 0",
-        "best agreement of each alone 24 21",
+        "best agreement for each alone 24 21",
         "12 agreements",
         "6 points on the Pareto frontier",
         "zone of agreement: 11 agreements give both as much as they have without a deal",

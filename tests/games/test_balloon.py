@@ -138,7 +138,7 @@ def test_a_typed_message_must_be_what_its_text_says() -> None:
     ):
         with pytest.raises(ValueError):
             match.game.step(match.state, {"A": action})
-    with pytest.raises(ValueError, match="not on turn"):
+    with pytest.raises(ValueError, match="it is not seat"):
         match.game.step(match.state, {"B": Say("ARGUMENT: {'so'}")})
 
 
@@ -390,7 +390,7 @@ def test_players_are_found_and_checked() -> None:
         player("time:beta=0", game)
     with pytest.raises(ValueError, match="floor"):
         player("linear:floor=2", game)
-    with pytest.raises(ValueError, match="balloon only"):
+    with pytest.raises(ValueError, match="can play only balloon"):
         from negolab.games.balloon.players import Stubborn
 
         Stubborn().check(load("negolab.scaffolds.ultimatum"))

@@ -82,12 +82,12 @@ def test_a_call_reserves_twice_the_largest_and_near_the_end_they_go_one_at_a_tim
         await asyncio.gather(*waiting)
         return said[2:]
 
-    reached = "80 of 100 tokens are used, the next call may take 40: raise it and run again"
+    reached = "80 of 100 tokens are used, and the next call may take 40: raise it and run again"
     assert run(story()) == ["c goes", f"d: the budget is used up: {reached}"]
 
 
 def test_what_a_small_budget_cannot_start_is_said_before_the_first_call() -> None:
-    with pytest.raises(BudgetReached, match=r"^the budget is too small to begin: 0 of 100 tokens are used"):
+    with pytest.raises(BudgetReached, match=r"^the budget is too small to start: 0 of 100 tokens are used"):
         run(Budget(tokens=100).reserve("m", Cost(0, 101)))
 
 
@@ -111,7 +111,7 @@ def test_what_was_spent_before_counts_against_the_cap() -> None:
     async def story() -> None:
         budget = Budget(usd=1.0, ledger=Ledger(opening=lambda: Cost(9 * PICO // 10)))
         await budget.reserve("m", Cost(PICO // 10))
-        with pytest.raises(BudgetReached, match=r"\$0\.9000 of \$1\.00 are spent, the next call may cost \$0\.2000"):
+        with pytest.raises(BudgetReached, match=r"\$0\.9000 of \$1\.00 is spent, and the next call may cost \$0\.2000"):
             await budget.reserve("m", Cost(PICO // 5))
 
     run(story())
@@ -286,11 +286,11 @@ def test_a_run_of_an_earlier_version_goes_on_with_what_it_had_spent(tmp_path: Pa
 
 def test_an_account_that_cannot_be_read_is_said(tmp_path: Path) -> None:
     (tmp_path / "spent.json").write_text("{")
-    with ExitStack() as resources, pytest.raises(ValueError, match="has no readable costs"):
+    with ExitStack() as resources, pytest.raises(ValueError, match="its costs cannot be read"):
         open_models(ModelConfiguration(private=True), tmp_path, "run", [], resources)
     for line in ("{", '{"call":0,"took":{"pico":-1000000000000000000}}', '{"call":0,"took":{"output":-1}}'):
         (tmp_path / FILE).write_text(f"{line}\n")
-        with pytest.raises(ValueError, match=r"calls.ndjson, line 1: has no readable costs"):
+        with pytest.raises(ValueError, match=r"calls.ndjson, line 1: its costs cannot be read"):
             Ledger(tmp_path / FILE)
 
 
@@ -304,14 +304,16 @@ def test_a_ledger_that_is_none_is_refused_at_once(tmp_path: Path, kind: str) -> 
     else:
         pico = "1" + "0" * (400 if kind == "digits" else 100_000)
         file.write_text(f'{{"call": 0, "took": {{"pico": {pico}}}}}\n')
-    with pytest.raises((OSError, ValueError), match=r"is a link|is no regular file|line 1: has no readable costs"):
+    with pytest.raises(
+        (OSError, ValueError), match=r"is a link|is not a regular file|line 1: its costs cannot be read"
+    ):
         Ledger(file)
 
 
 @pytest.mark.parametrize(
     ("lose", "said"),
     [
-        (os.unlink, "was removed"),
+        (os.unlink, "was deleted"),
         (lambda file: os.truncate(file, 9), "was cut"),
         (lambda file: file.write_bytes(file.read_bytes() * 2), "was changed"),
     ],

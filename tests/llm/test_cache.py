@@ -195,9 +195,9 @@ def damaged(file: Path) -> None:
     [
         (lambda file: file.write_text("notes, long enough to be looked at"), "not a cache of answers"),
         (foreign, "belongs to another program"),
-        (newer, "its schema is 9, this negolab reads 1"),
-        (damaged, "cannot keep answers"),
-        (lambda file: file.mkdir(), "cannot keep answers"),
+        (newer, "its schema is 9; this version reads 1"),
+        (damaged, "cannot store answers"),
+        (lambda file: file.mkdir(), "cannot store answers"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_said_in_one_line(
@@ -217,7 +217,9 @@ def test_a_file_that_is_lost_while_answers_are_kept_stops_the_run(tmp_path: Path
     with Cache(file) as cache:
         keep(cache, (call(), answer()))
         lose(file)
-        with pytest.raises(RunFailed, match=r"answers\.db: was removed, replaced or emptied while answers were kept"):
+        with pytest.raises(
+            RunFailed, match=r"answers\.db: was deleted, replaced or emptied while answers were being saved"
+        ):
             keep(cache, (call(1), answer()))
 
 
@@ -225,7 +227,7 @@ def test_a_full_disk_stops_the_run(tmp_path: Path) -> None:
     with Cache(tmp_path / "answers.db") as cache:
         cache._writer.execute("PRAGMA max_page_count=1")
         big = call(messages=(Message("user", "x" * 100_000),))
-        with pytest.raises(RunFailed, match=r"could not be kept: database or disk is full"):
+        with pytest.raises(RunFailed, match=r"could not be saved: database or disk is full"):
             keep(cache, (big, answer()))
 
 

@@ -361,7 +361,7 @@ def test_a_run_says_before_its_first_call_how_long_a_prompt_can_get(
     first, *others = [line for line in ran.stderr.splitlines() if line.startswith("negolab: ")]
     said = re.fullmatch(
         r"negolab: fake: a prompt and its answer take up to about ([\d,]+) tokens, as estimated from 10 random "
-        "matches, and its context window is 9,000",
+        "matches, but its context window is 9,000",
         first,
     )
     assert said is not None and not any("window" in line for line in others), ran.stderr

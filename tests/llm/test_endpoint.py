@@ -328,7 +328,7 @@ def test_a_parameter_of_sampling_that_the_model_does_not_take_is_left_out_and_to
 
 def test_a_parameter_without_which_answers_are_others_ends_the_run(server: Server) -> None:
     server.set(refuses=["response_format"])
-    with pytest.raises(RunFailed, match="fake does not take JSON schemas: choose form=free"):
+    with pytest.raises(RunFailed, match="fake does not accept JSON schemas: choose form=free"):
         ask(server, make_call(response_format={"type": "json_object"}))
 
 
@@ -371,7 +371,7 @@ def test_a_budget_holds_with_two_hundred_calls_in_flight(server: Server) -> None
     paid = [answer.cost or 0 for answer in answers if isinstance(answer, Answer)]
     assert len(reached) + len(paid) == 300
     assert sum(paid) <= budget.spent.usd <= 100 * one
-    assert str(reached[0]).startswith(f"the budget is used up: ${budget.spent.usd:.4f} of ${100 * one:.2f} are spent")
+    assert str(reached[0]).startswith(f"the budget is used up: ${budget.spent.usd:.4f} of ${100 * one:.2f} is spent")
     raised = Budget(usd=1000 * one, ledger=Ledger(opening=lambda: budget.spent))
     assert all(isinstance(answer, Answer) for answer in many(server, 50, prices=PRICES, budget=raised))
 

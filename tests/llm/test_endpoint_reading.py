@@ -408,7 +408,7 @@ def test_an_address_comes_from_the_caller_then_the_environment_then_the_package(
 
 @pytest.mark.parametrize("given", ["", "  ", 5, b"http://a/v1", ["http://a/v1"]])
 def test_an_address_that_was_given_and_is_empty_or_no_text_is_refused_in_one_line(given: Any) -> None:
-    with pytest.raises(ValueError, match=r"^a base URL looks like .*, not .*$"):
+    with pytest.raises(ValueError, match=r"^a base URL must look like .*, not .*$"):
         base_url(given, {"OPENAI_BASE_URL": "http://b/v1"})
 
 
@@ -498,7 +498,7 @@ def test_only_a_model_that_reasons_gets_no_bound_and_as_much_as_its_service_dema
     reasons.learn(RefusedParameter("max_tokens", "HTTP 400: supports at most 512 tokens"), free)
     assert reasons.translate(free) == {"max_tokens": 512}
     bound = Call(model="m", messages=(), params={"max_tokens": 900}, repetition=())
-    with pytest.raises(RunFailed, match="does not take max_tokens with this value: change"):
+    with pytest.raises(RunFailed, match="does not accept max_tokens with this value: change"):
         reasons.learn(RefusedParameter("max_tokens", "HTTP 400: supports at most 512 tokens"), bound)
 
 

@@ -171,7 +171,7 @@ def test_a_model_that_makes_no_move_fails_its_match_alone(tmp_path: Path) -> Non
     assert log.status == "success"
     (record,) = read_records(log.location)
     assert record.end == "ABORTED" and not find_differences(record)
-    assert "20 answers in a row were no move" in str(record.events[-1])
+    assert "20 answers in a row were not valid moves" in str(record.events[-1])
 
 
 def test_cached_answers_of_two_deals_stay_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -248,7 +248,7 @@ def test_a_damaged_match_and_one_whose_id_is_taken_are_left_out_and_named(tmp_pa
     Path(log.location).write_text(json.dumps(stored))
     done = negolab("import", "inspect", log.location, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0 and "run: 1 record" in done.stdout, done.stderr
-    assert re.search(r"left out: .*sample [^,]+, epoch 1: another match has its id", done.stderr + done.stdout)
+    assert re.search(r"left out: .*sample [^,]+, epoch 1: another match has the same ID", done.stderr + done.stdout)
     assert re.search(r"left out: .*sample [^,]+, epoch 1: not a record: .*seed", done.stderr + done.stdout)
 
 

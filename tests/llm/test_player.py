@@ -85,7 +85,7 @@ KEYS = "sk-proj-abc123 hf_AbCdEf AKIAIOSFODNN7EXAMPLE1 gsk_0123456789abcdef MY_K
         ("llm", "unknown player 'llm'.* llm:MODEL"),
         ("lm:x", "unknown player 'lm' .* A language model is named llm:MODEL"),
         ("fiar:0.2", "unknown player 'fiar' .* llm:MODEL"),
-        ("llm:local:max_tokens=60", "follow a comma: llm:local,max_tokens=60"),
+        ("llm:local:max_tokens=60", "after a comma: llm:local,max_tokens=60"),
         ("llm:x,temprature=1", "no parameter 'temprature': did you mean temperature"),
         ("llm:x,temperature=hot", "parameter temperature of a model player must be a number from 0 to 2, not 'hot'"),
         ("llm:x,temperature=3", "temperature .* from 0 to 2, not '3'"),
@@ -95,16 +95,16 @@ KEYS = "sk-proj-abc123 hf_AbCdEf AKIAIOSFODNN7EXAMPLE1 gsk_0123456789abcdef MY_K
         ("llm:x,extra.stream=true", "^extra.stream cannot be set"),
         ("llm:x,form=json", "parameter form .*'json'"),
         ("llm:x,chat=maybe", "parameter chat"),
-        ("llm:x,chat", "'chat' is not of the form name=value"),
+        ("llm:x,chat", "'chat' must have the form name=value"),
         ("llm:x,persona=/nowhere/at.txt", "persona /nowhere/at.txt: no such file"),
         ("llm:x,strategy=tiem", "unknown player 'tiem' .*did you mean time"),
         ("llm:x,strategy=time:bta=1", "no parameter 'bta'"),
         ("llm:x,strategy=llm:y", "scripted player"),
         ("llm:x,strategy=time,form=schema", "use one or the other"),
-        ("llm:x,model=y", "model is given twice"),
-        ("llm:x,seed=1,top_p=1, seed=2", "seed is given twice: give it once"),
-        ("llm:x,strategy=time:beta=1;beta=2", "beta is given twice"),
-        ("time:beta=1,beta=2", "beta is given twice"),
+        ("llm:x,model=y", "model appears twice"),
+        ("llm:x,seed=1,top_p=1, seed=2", "seed appears twice: write it once"),
+        ("llm:x,strategy=time:beta=1;beta=2", "beta appears twice"),
+        ("time:beta=1,beta=2", "beta appears twice"),
         ("llm:x,base_url=", "base URL"),
         ("llm:x,base_url=ftp://y", "base URL"),
         ("llm:x,base_url=http://u:secret@y/v1", "base URL must not contain"),
@@ -257,9 +257,9 @@ def test_an_answer_that_is_not_whole_is_no_move_and_no_forfeit(finish: str, game
 @pytest.mark.parametrize(
     ("setting", "sent", "says"),
     [
-        ("form=free", {"max_tokens": 16_000}, "cut at 16,000 tokens"),
-        ("max_tokens=300", {"max_completion_tokens": 300}, "cut at 300 tokens"),
-        ("reasoning_effort=low", {}, "it was cut (length)"),
+        ("form=free", {"max_tokens": 16_000}, "cut off at 16,000 tokens"),
+        ("max_tokens=300", {"max_completion_tokens": 300}, "cut off at 300 tokens"),
+        ("reasoning_effort=low", {}, "it was cut off (length)"),
     ],
 )
 def test_an_answer_is_said_to_be_cut_at_what_its_own_call_was_sent(
@@ -479,6 +479,6 @@ def test_a_model_that_never_finds_a_move_fails_its_game() -> None:
     game = nl.load("bargaining")
     match = nl.Match(game, seed=1, players={"A": "linear", "B": "llm:fake"})
     model = nl.player("llm:fake", game, models=ScriptedModel(["Hello there."] * 50))
-    with pytest.raises(GameFailed, match="20 answers in a row were no move of the game"):
+    with pytest.raises(GameFailed, match="20 answers in a row were not valid moves"):
         nl.play(match, {"A": nl.player("linear", game), "B": model})
     assert sum(isinstance(event, Rejected) for event in match.events) == 20

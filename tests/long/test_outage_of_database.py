@@ -143,7 +143,7 @@ def test_games_outlast_their_database_and_kills_in_between(tmp_path: Path) -> No
         database = Database(url)
         check(database, served.study, people, bots)
         database.close()
-    said = re.findall("waiting for the database|the database is back|the .* (?:ended|ends again)", terminal)
+    said = re.findall("waiting for the database|the database is back|the .* (?:ended|has ended repeatedly)", terminal)
     print(f"\n{GAMES} games, {AWAY:g} s without a database, {sum(b.reloads for b in bots)} reloads, {seconds:.0f} s")
     print(terminal)
     assert len(said) <= 12 and "the database is back" in said, "the terminal is told, but not at each attempt"

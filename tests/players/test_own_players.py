@@ -225,7 +225,7 @@ def test_an_installed_package_offers_players(tmp_path: Path, mine: Path) -> None
         ("broken_player.py:X", "player 'broken_player.py:X': broken_player.py cannot be loaded: NameError"),
         ("no.such:X", "player 'no.such:X': there is no module 'no.such'"),
         ("nobody:X", "unknown player 'nobody' for bargaining"),
-        (7, "a player is a name such as 'greedy', a reference such as 'mine.py:Haggler', a class"),
+        (7, "a player must be a name such as 'greedy', a reference such as 'mine.py:Haggler', a class"),
     ],
 )
 def test_a_mistake_is_told_in_one_line_that_names_file_and_class(mine: Path, spec: Any, why: str) -> None:
@@ -268,7 +268,7 @@ def test_a_changed_file_is_refused_and_then_accepted(mine: Path, tmp_path: Path)
     succeeding(*command, "--n", "2")
     (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
     refused = negolab(*command, "--n", "4")
-    assert refused.returncode and "neighbour.py of mine.py has changed since matches of" in refused.stderr
+    assert refused.returncode and "neighbour.py of mine.py has changed since the matches in" in refused.stderr
     assert "Traceback" not in refused.stderr and len(nl.read(tmp_path / "run")) == 2
     succeeding(*command, "--n", "4", "--trust")
     hashes = [record.header.notes["code"]["A"]["sha256"] for record in nl.read(tmp_path / "run")]

@@ -67,7 +67,7 @@ def test_a_sweep_plays_players_beside_its_plan(mine: Path, tmp_path: Path, monke
     (mine.parent / "neighbour.py").write_text("def middle(options, share):\n    return options[0]\n")
     file.write_text(PLAN + "buyer = ['time', 'linear']\n")
     with pytest.raises(
-        ValueError, match=r"neighbour.py of mine.py has changed since cells of .* continue with the new version"
+        ValueError, match=r"neighbour.py of mine.py changed after cells in .* continue with the new version"
     ):
         run_sweep(file, out)
 

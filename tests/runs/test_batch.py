@@ -117,7 +117,7 @@ def test_the_first_ctrl_c_finishes_what_is_in_play_and_the_second_drops_it(serve
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 130
-    assert re.search(r"stopping after \d+ running matches \(press Ctrl-C again to drop them\)", err)
+    assert re.search(r"stopping when \d+ running matches have ended \(press Ctrl-C again to drop them\)", err)
     assert "stopped after 40 of 200 matches: run the same command again to resume" in err
     assert "40 matches" in out and summary.tally_records(read(tmp_path)).ends["NO_DEAL"] == 40
     process = start(command(server.url, tmp_path, 200))
@@ -213,15 +213,15 @@ def test_a_model_that_is_always_cut_ends_the_batch_with_status_3_and_has_no_payo
 @pytest.mark.parametrize(
     ("more", "said"),
     [
-        (["--a", "llm:x", "--b", "time", "--unusable", "half"], "--unusable takes a share from 0% to 100%"),
-        (["--a", "llm:x", "--b", "time", "--unusable", "120%"], "--unusable takes a share from 0% to 100%"),
+        (["--a", "llm:x", "--b", "time", "--unusable", "half"], "--unusable must be a share from 0% to 100%"),
+        (["--a", "llm:x", "--b", "time", "--unusable", "120%"], "--unusable must be a share from 0% to 100%"),
         (["--a", "llm:x,tempature=1", "--b", "time"], "did you mean temperature"),
         (["--a", "time", "--b", "time", "--budget", "5"], "options for models need a player named llm:MODEL"),
         (["--a", "llm:x", "--b", "time", "--price", "x"], "MODEL=INPUT,OUTPUT"),
         (["--a", "llm:x", "--b", "time", "--concurrency", "0"], "--concurrency"),
-        (["--a", "llm:x", "--b", "time", "--base-url", ""], "a base URL looks like"),
+        (["--a", "llm:x", "--b", "time", "--base-url", ""], "a base URL must look like"),
         (["--a", "llm:x", "--b", "time", "--budget", "5"], "a budget in money needs the price of x"),
-        (["--a", "time", "--b", "time", "--retry", "lost"], "--retry takes failed, timeout or failed,timeout"),
+        (["--a", "time", "--b", "time", "--retry", "lost"], "--retry must be failed, timeout or failed,timeout"),
         (["--a", "time", "--b", "time", "--game-seconds", "0"], "seconds must be a number above 0"),
         (["--a", "llm:x", "--b", "time", "--on-stop", "wait"], "is not one of"),
     ],

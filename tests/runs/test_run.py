@@ -320,7 +320,7 @@ URL = "http://127.0.0.1:1/v1"
         ((LLM, "linear"), {"models": Models(), "budget": 1.0}, "limits to Models"),
         ((LLM, "linear"), {"prices": {"fake": "cheap"}}, "a price must be INPUT,OUTPUT"),
         ((LLM, "linear"), {"budget": 1.0}, "^environment variable OPENAI_API_KEY is not set"),
-        (("time", "linear"), {"retry": "timeout"}, "retry takes failed and timed out, not timeout"),
+        (("time", "linear"), {"retry": "timeout"}, "retry accepts only failed and timed out, not timeout"),
         (("time", "linear"), {"at_once": 0}, "must be a whole number from 1 up, not 0"),
         (("time", "linear"), {"game_seconds": -1}, "game_seconds must be a number above 0"),
     ],

@@ -105,7 +105,9 @@ def test_a_worker_that_is_killed_loses_nothing(own: str, tmp_path: Path) -> None
 @pytest.mark.long
 def test_a_scheduler_that_is_killed_is_said_in_one_line_and_another_goes_on(own: str, tmp_path: Path) -> None:
     out = tmp_path / "run"
-    gone = pytest.raises(RunFailed, match="the scheduler is gone: finished work is kept; run the same command again")
+    gone = pytest.raises(
+        RunFailed, match="lost the connection to the scheduler: finished work is kept; run the same command again"
+    )
     with scheduler(tmp_path, 1) as (address, processes), gone:
         asyncio.run(struck(address, processes[:1], own, out).play())
     assert 200 < lines_in(out) < 400
@@ -121,11 +123,11 @@ def test_what_a_scheduler_cannot_play_is_refused_in_one_line(tmp_path: Path, mon
             return game.options(seen)[0]
 
     there: dict[str, Any] = {"n": 2, "out": tmp_path / "run", "scheduler": "tcp://127.0.0.1:9"}
-    with pytest.raises(ValueError, match="only strategies, and llm:gpt-5-mini is a model: leave out the scheduler"):
+    with pytest.raises(ValueError, match="only strategies, but llm:gpt-5-mini is a model: leave out the scheduler"):
         nl.run("bargaining", "llm:gpt-5-mini", "linear", **there)
     with pytest.raises(ValueError, match="cannot play this: the player Mine was given as an object"):
         nl.run("bargaining", Mine(), "linear", **there)
-    with pytest.raises(ValueError, match="workers on this machine or on a scheduler: choose one"):
+    with pytest.raises(ValueError, match="either workers on this machine or a scheduler, not both"):
         nl.run("bargaining", "linear", "linear", workers=2, **there)
     assert not (tmp_path / "run").exists()
     monkeypatch.setattr(cluster, "ANSWER_SECONDS", 0.1)

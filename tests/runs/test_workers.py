@@ -169,7 +169,7 @@ def test_an_object_is_played_in_one_process_which_is_said_if_workers_were_asked_
 
     run = opened(tmp_path / "asked", Mine(), "linear", 4, 2)
     assert asyncio.run(run.play()).finished == 4
-    assert "one process plays: the player Mine was given as an object" in run._notification[0]
+    assert "playing in one process: the player Mine was given as an object" in run._notification[0]
     run = opened(tmp_path / "not", Mine(), "linear", 4, None)
     assert asyncio.run(run.play()).finished == 4 and run._notification[0] == ""
 

@@ -154,9 +154,9 @@ def test_a_key_that_is_not_known_here_is_named() -> None:
     known = KnownEndpoints([EndpointAddress("http://a/v1", "A_KEY"), EndpointAddress("http://a/v1", "B_KEY")], models)
     assert known.endpoint("http://a/v1", "B_KEY") is models.endpoint("http://a/v1", "B_KEY")
     assert known.endpoint() is models.endpoint("http://a/v1", "A_KEY")
-    with pytest.raises(ValueError, match=r"^the key C_KEY is unknown for the models at http://a/v1: add --base"):
+    with pytest.raises(ValueError, match=r"^the key C_KEY is not configured for the models at http://a/v1: add --base"):
         known.endpoint(key="C_KEY")
-    with pytest.raises(ValueError, match=r"^the models at http://b/v1 are unknown, unlike the models at "):
+    with pytest.raises(ValueError, match=r"^no models are configured at http://b/v1, only at "):
         known.endpoint("http://b/v1", "A_KEY")
 
 
@@ -205,7 +205,7 @@ def test_a_match_with_a_model_goes_on_after_the_host_was_killed(desk: HostProces
 
 def test_a_model_that_is_not_known_here_is_refused_in_one_line(desk: HostProcess) -> None:
     for name in ("llm:fake,base_url=http://127.0.0.1:9/v1", "llm:fake,key=OTHER_KEY"):
-        with pytest.raises(NotDelivered, match="unknown"):
+        with pytest.raises(NotDelivered, match=r"no models are configured at|key OTHER_KEY is not configured"):
             begun(desk, name)
     assert desk.matches() == []
 
@@ -227,7 +227,7 @@ def test_an_address_that_is_none_keeps_nobody_from_playing_without_a_model(
     Replay(nl.batch("bargaining", "time", "time", n=1))
     lobby = beside_a_model()
     press_button(lobby, "Start the match")
-    assert "a base URL looks like" in page_text(lobby) and "localhost:8080" in page_text(lobby)
+    assert "a base URL must look like" in page_text(lobby) and "localhost:8080" in page_text(lobby)
     lobby._opponent.value = "linear"
     press_button(lobby, "Start the match")
     assert "a base URL" not in page_text(lobby)
@@ -354,8 +354,8 @@ def branching(record: nl.Record, folder: Path, at: int, **chosen: str) -> Replay
     [
         ("http://127.0.0.1:9/v1,key=NO_SUCH_KEY", None, "NO_SUCH_KEY is not set"),
         ("http://127.0.0.1:9/v1,k=A", None, "key=NAME"),
-        ("", None, "a base URL looks like"),
-        (",key=A_KEY", None, "a base URL looks like"),
+        ("", None, "a base URL must look like"),
+        (",key=A_KEY", None, "a base URL must look like"),
         ("http://127.0.0.1:9/v1", -1.0, "--budget"),
         ("http://127.0.0.1:9/v1", float("inf"), "--budget"),
     ],
@@ -369,7 +369,7 @@ def test_what_no_model_could_be_asked_with_is_said_before_a_host_starts(
 
 def test_a_branch_goes_on_with_a_model_at_the_host(desk: HostProcess, tmp_path: Path, record: nl.Record) -> None:
     replay = branching(record, tmp_path / "branches", 4, A="linear", B=MODEL_CHOICE)
-    asyncio.run(branch_until(replay, "Kept as record"))
+    asyncio.run(branch_until(replay, "Saved as record"))
     kept = {found.id: found for found in records(tmp_path / "branches")}
     (branch,) = (found for id, found in kept.items() if id != record.id)
     assert branch.events[1:3] == record.events[1:3], "what was said before goes before"

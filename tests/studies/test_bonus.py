@@ -163,9 +163,9 @@ def test_whoever_is_not_paid_is_named_with_the_reason(panel: Panel) -> None:
         "gone: not paid: the panel says RETURNED",
         "late: not paid: the panel says TIMED-OUT",
         "busy: not paid: has not finished (playing)",
-        "stranger: unknown: nobody with this id was in this study",
+        "stranger: unknown: nobody with this ID took part in this study",
         f"participant {missing.number}: earned £{whole:.2f}, but is not in prolific_export.csv",
-        f"participant {own.number}: earned £2.00, but came by a link without a panel's id",
+        f"participant {own.number}: earned £2.00, but used a link without a panel ID",
     ]
     assert dict(lines(settled.path)) == {"done": f"{panel.payoff('done') / 10:.2f}", "left-alone": "1.50"}
     assert any(line.startswith("1 in the file did not complete the study") for line in bonus_lines(settled))
@@ -227,7 +227,7 @@ def test_amounts_in_another_currency_than_participants_were_shown_are_paid_only_
     assert shown is not None
     panel.file.write_text(FILE.replace("GBP", "USD"))
     panel.study = read_study(panel.file)
-    with pytest.raises(ValueError, match="were shown amounts in GBP, and the study file says USD: restore it"):
+    with pytest.raises(ValueError, match="were shown amounts in GBP, but the study file says USD: restore it"):
         panel.settle(("one", "APPROVED"))
     assert panel.database.bonuses("haggling") == {}
     settled = panel.settle(("one", "APPROVED"), recompute=True)
@@ -387,7 +387,7 @@ def test_more_people_than_a_study_has_are_refused_and_each_id_is_hashed_once(
     said = " ".join(panel.settle(*(("one", "APPROVED") for _ in range(50))).said)
     assert hashed == ["one"] and " and 41 more (APPROVED)" in said and " and 50" not in said
     monkeypatch.setattr(panel_export, "MAX_PEOPLE", 2)
-    with pytest.raises(ValueError, match=r"export.csv: has more than 2 people: export those of this study only"):
+    with pytest.raises(ValueError, match=r"export.csv: has more than 2 people: export only this study's participants"):
         panel.settle(*((f"id{i}", "APPROVED") for i in range(3)))
     assert hashed == ["one"], "nothing is hashed in vain"
 
@@ -474,11 +474,11 @@ ONE = HEAD + "s,one,APPROVED,1\n"
         ("Participant id,Note,Status\n1,I think, X, Y\n", (), "line 2: has more or fewer cells than the first line"),
         ("\udcff\udcfeP\0a\n", (), "not UTF-8 text"),
         (None, (), "cannot be read: No such file or directory"),
-        (HEAD, ("--delimiter", "xx"), "--delimiter must be one character"),
+        (HEAD, ("--delimiter", "xx"), "--delimiter must be a single character"),
         (
             ONE,
             ("--paid-status", "APROVED"),
-            "--paid-status: no line of panel.csv has the status 'APROVED': choose from APPROVED",
+            "--paid-status: no line in panel.csv has the status 'APROVED': choose from APPROVED",
         ),
         (ONE, ("--out", "haggling.toml"), "already exists"),
         (ONE, ("--again", "abc"), "--again abc: 0 files have a hash that starts with this: --status lists all files"),
@@ -512,10 +512,10 @@ def test_the_command_says_where_the_file_is_and_what_it_costs(panel: Panel) -> N
     money = f"{panel.payoff('one') / 10:.2f}"
     assert first.stderr == ""
     assert "\x1b" not in first.stdout and "evil: unknown" in first.stdout
-    assert first.stdout.endswith(f"haggling-bonus-1.csv: 1 bonus, £{money} in all, to upload at the panel\n")
+    assert first.stdout.endswith(f"haggling-bonus-1.csv: 1 bonus, £{money} in all, to upload to the panel\n")
     second = negolab(*args, cwd=panel.folder)
     assert second.stdout.endswith("no bonus is due now: no file was written\n")
-    assert "1 with a bonus that an earlier run wrote: skipped" in second.stdout
+    assert "1 with a bonus from an earlier run: skipped" in second.stdout
     assert not (panel.folder / "haggling-bonus-2.csv").exists()
 
 
@@ -547,7 +547,7 @@ def test_the_files_are_listed_with_their_hashes_and_written_again_byte_for_byte(
     ):
         run(again=sha256[:12], panel=export)
     export = panel.export(("three", "RETURNED"), ("two", "RETURNED"), ("one", "APPROVED"))
-    assert run(again=sha256[:12], panel=export) == f"{path}: written again, byte for byte\n"
+    assert run(again=sha256[:12], panel=export) == f"{path}: recreated, byte for byte\n"
     assert path.read_bytes() == content
     run(again=sha256, panel=export, out=panel.folder / "copy.csv")
     assert (panel.folder / "copy.csv").read_bytes() == content

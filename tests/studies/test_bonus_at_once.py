@@ -159,6 +159,6 @@ def test_a_run_waits_until_another_ends_and_says_for_whom(one: Round, tmp_path: 
         assert database.bonuses(one.study.name) == {}
     out, errors = ran.communicate(timeout=300)
     assert (ran.returncode, errors) == (0, "")
-    assert out.endswith("round1-bonus-1.csv: 4 bonuses, £6.00 in all, to upload at the panel\n")
+    assert out.endswith("round1-bonus-1.csv: 4 bonuses, £6.00 in all, to upload to the panel\n")
     one.check(database)
     database.close()

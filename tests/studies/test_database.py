@@ -500,7 +500,7 @@ def _text(file: Path) -> None:
     ("make", "said"),
     [
         (_of_another_version, "made by another version"),
-        (_of_another_program, r"has tables of another program \(meta\)"),
+        (_of_another_program, r"contains another program's tables \(meta\)"),
         (_of_another_kind, "belongs to another program; choose another file with --db"),
         (_with_view, "has the view 'notes', which is not negolab's"),
         (_damaged, "cannot be read: .*with --db"),
@@ -525,7 +525,7 @@ def test_a_file_or_log_that_is_lost_while_it_is_used_takes_no_further_note(tmp_p
     with closing(Database(tmp_path / "people.db")) as database:
         database.note("kept", "test")
         (tmp_path / part).unlink()
-        with pytest.raises(sa.exc.OperationalError, match="its file was removed, replaced or cut"):
+        with pytest.raises(sa.exc.OperationalError, match="its file was deleted, replaced or truncated"):
             database.note("lost", "test")
 
 
@@ -553,7 +553,7 @@ def test_a_file_that_is_cut_or_overwritten_in_place_takes_no_further_note(
         while file.stat().st_size <= copy.stat().st_size:
             database.note("kept", "test", "x" * 100_000)
         lose(file, copy)
-        with pytest.raises(sa.exc.OperationalError, match="its file was removed, replaced or cut"):
+        with pytest.raises(sa.exc.OperationalError, match="its file was deleted, replaced or truncated"):
             database.note("lost", "test")
 
 
@@ -587,7 +587,7 @@ def test_a_copy_of_the_same_size_or_bigger_that_overwrites_the_file_is_noticed(t
 def test_an_id_that_could_name_a_file_elsewhere_is_refused(tmp_path: Path) -> None:
     with closing(Database(tmp_path / "people.db")) as database, database._write() as c:
         c.execute(sa.text("UPDATE meta SET value = '../elsewhere' WHERE name = 'id'"))
-    with pytest.raises(ValueError, match=r"people\.db: is not a database of negolab: its id is damaged"):
+    with pytest.raises(ValueError, match=r"people\.db: is not a negolab database: its ID is damaged"):
         Database(tmp_path / "people.db")
 
 
@@ -605,14 +605,14 @@ def test_a_match_with_a_hole_is_refused_when_the_file_is_opened(tmp_path: Path, 
         database.add(played().record(), {}, study=None)
         with database._write() as c:
             c.execute(sa.text(change))
-    with pytest.raises(ValueError, match=r"people\.db: its table events lacks some: restore a copy"):
+    with pytest.raises(ValueError, match=r"people\.db: rows are missing from its table events: restore a copy"):
         Database(tmp_path / "people.db")
 
 
 @pytest.mark.database
 def test_a_note_that_is_damaged_is_named(database: Database) -> None:
     database.note("bonus", "researcher", "{}", study="s", participant="p")
-    with pytest.raises(ValueError, match=r"a note of the kind bonus is damaged: .*amount"):
+    with pytest.raises(ValueError, match=r"a note of kind bonus is damaged: .*amount"):
         database.bonuses("s")
 
 
@@ -665,7 +665,7 @@ def test_a_log_that_is_cut_under_two_processes_is_noticed_by_both(tmp_path: Path
         host.hold()
         os.truncate(log, int(log.stat().st_size * rest))
         for database in (command, host):
-            with pytest.raises(sa.exc.OperationalError, match="its file was removed, replaced or cut"):
+            with pytest.raises(sa.exc.OperationalError, match="its file was deleted, replaced or truncated"):
                 database.note("lost", "test")
 
 
@@ -678,7 +678,7 @@ def test_an_older_copy_that_is_restored_under_a_host_is_noticed_and_not_opened_a
         with closing(Database(database_url)) as other, other._write() as c:  # as a restore does
             c.execute(sa.text("UPDATE meta SET value = '0' WHERE name = 'writes'"))
         for use in (database.hold, lambda: database.note("lost", "test")):
-            with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+            with pytest.raises(sa.exc.OperationalError, match="the latest saved data is missing"):
                 use()
         assert not database.notes()
         known, last = database.id, database.last
@@ -710,10 +710,10 @@ def test_a_single_table_that_is_emptied_or_older_under_a_host_is_noticed(databas
         database.hold()
         with closing(Database(database_url)) as other, other._write() as c:
             c.execute(sa.text(change))
-        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+        with pytest.raises(sa.exc.OperationalError, match="the latest saved data is missing"):
             database.hold()
         known, last = database.id, database.last
-    with pytest.raises(ValueError, match=r"the latest saved data is missing|its table events lacks some"):
+    with pytest.raises(ValueError, match=r"the latest saved data is missing|rows are missing from its table events"):
         Database(database_url, known=known, last=last)
 
 
@@ -745,7 +745,7 @@ def test_answers_that_are_gone_just_before_or_after_somebody_withdraws_are_notic
             ),
             "after": database.hold,
         }
-        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+        with pytest.raises(sa.exc.OperationalError, match="the latest saved data is missing"):
             uses[gone]()
         assert database.participant(one.id).status == ("withdrawn" if gone == "after" else "playing")
 
@@ -770,7 +770,7 @@ def test_answers_that_are_gone_under_a_host_are_noticed_but_not_those_of_who_wit
         Database(database_url, known=known, last=last).close()
         with closing(Database(database_url)) as other, other._write() as c:
             c.execute(sa.text(f"DELETE FROM {table}"))
-        with pytest.raises(sa.exc.OperationalError, match="what was saved last is gone"):
+        with pytest.raises(sa.exc.OperationalError, match="the latest saved data is missing"):
             database.hold()
     with pytest.raises(ValueError, match="the latest saved data is missing"):
         Database(database_url, known=known, last=last)
@@ -809,7 +809,7 @@ def test_a_table_that_lacks_what_another_names_is_refused_at_the_start(database_
         database.add(played().record(), {"A": None, "B": None})
         with database._write() as c:
             c.execute(sa.text("DELETE FROM events"))
-    with pytest.raises(ValueError, match="its table events lacks some: restore a copy"):
+    with pytest.raises(ValueError, match="rows are missing from its table events: restore a copy"):
         Database(database_url)
 
 
@@ -828,7 +828,7 @@ def test_a_copy_restored_by_sqlite_itself_is_noticed_by_the_next_write(tmp_path:
                 looked_at.invite("haggling", 1)
         with closing(sqlite3.connect(copy)) as source, closing(sqlite3.connect(file)) as target:
             source.backup(target)
-        with pytest.raises(sa.exc.OperationalError, match=r"is gone|removed, replaced or cut"):
+        with pytest.raises(sa.exc.OperationalError, match=r"is missing|deleted, replaced or truncated"):
             database.note("lost", "test")
 
 
@@ -837,7 +837,7 @@ def test_a_database_that_is_a_link_is_neither_read_nor_changed(tmp_path: Path) -
     Database(other).close()
     before = other.read_bytes()
     link.symlink_to(other)
-    with pytest.raises(ValueError, match=r"people\.db: cannot be a database: it is a link"):
+    with pytest.raises(ValueError, match=r"people\.db: cannot be used as a database: it is a link"):
         Database(link)
     assert other.read_bytes() == before
 

@@ -106,7 +106,7 @@ async def test_a_model_that_is_away_pauses_the_match_with_a_word_and_it_goes_on(
     ((match, pause),) = site.service.monitor()["paused"].items()
     assert site.service.monitor()["people"][0]["match"] == match
     assert pause["model"] == "llm:fake-1" and 0 <= time.time() - pause["since"] < 60
-    assert told_pauses(site) == ["1 match paused now: llm:fake-1 cannot be reached"]
+    assert told_pauses(site) == ["1 match paused now: llm:fake-1 has been unreachable"]
     assert "127.0.0.1" not in str(site.state(id))
     state = await settle(site, id)
     assert not state.paused and PLAIN in str(state.table) and site.service.monitor()["paused"] == {}
@@ -192,7 +192,7 @@ async def test_an_answer_that_comes_during_the_pause_counts(tmp_path: Path, monk
         (reply,) = site.database.model_replies("trade")
         usage = reply.reply.usage or {}
         tokens = usage["input"] + usage["output"]
-        expected = f"models: n = 1 answers, {tokens:,} tokens, $0.00, the price of 1 is unknown"
+        expected = f"models: n = 1 answers, {tokens:,} tokens, $0.00; the price of 1 is unknown"
         assert status(site.database, site.study).models == expected and tokens > 0
         assert not fallbacks(site)
 

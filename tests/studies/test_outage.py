@@ -79,7 +79,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
             assert told in page_text(page) and seated(page)._view == before
         follow_until(lambda: page._page and page._page.error == texts.AWAY, page)
         assert "4242" not in page_text(page)
-        assert wait_until(lambda: "replaced or cut" not in refusal(hosted), 20), "it tries to open it again"
+        assert wait_until(lambda: "replaced or truncated" not in refusal(hosted), 20), "it tries to open it again"
         assert re.search(r"waiting for the database since \d\d:\d\d:\d\d", refusal(hosted))
         with pytest.raises(NotDelivered, match="Your place is kept"):
             hosted.page(token)
@@ -94,7 +94,7 @@ def test_a_database_that_is_gone_is_waited_for_and_never_made_anew(
         hosted.process.terminate()
         hosted._reader.join(10)
         begun, over = hosted.stderr
-        assert "waiting for the database since" in begun and "its file was removed, replaced or cut" in begun
+        assert "waiting for the database since" in begun and "its file was deleted, replaced or truncated" in begun
         assert "is back: " in over
 
 
@@ -252,5 +252,5 @@ async def test_a_database_that_another_host_took_is_not_taken_back(
     await opened.back()
     other.close()
     await opened.back()
-    assert "another host has used it since: if it is the newest, start this host again" in str(opened.host.outage)
+    assert "another host has used it since; if it is the newest copy, restart this host" in str(opened.host.outage)
     await opened.host.close()

@@ -335,7 +335,7 @@ async def test_who_leaves_takes_their_words_along(tmp_path: Path) -> None:
     (sat,) = site.database.matches("trade")
     assert "my words" not in site.database.record(sat.id).to_line().decode()
     assert (site.state(asked).code, site.state(other).code) == ("GONE", "LEFT")
-    assert "over for you" in site.act(asked, "leave").not_done
+    assert "has already ended" in site.act(asked, "leave").not_done
 
 
 async def test_the_experimenter_ends_with_a_reason_that_is_kept(tmp_path: Path) -> None:
@@ -745,4 +745,4 @@ async def test_people_of_test_links_see_their_pay_and_are_in_no_count_file_or_ex
     assert status_lines(now)[1] == "no participants yet; in addition, 1 from test links, who are not counted"
     (tmp_path / "panel.csv").write_text("Participant id,Status\nann,APPROVED\n")
     settled = settle(site.database, site.study, tmp_path / "panel.csv", PanelFormat(), beside=tmp_path / "trade.toml")
-    assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody with this id was in this study"])
+    assert (settled.amounts, settled.said) == ({}, ["ann: unknown: nobody with this ID took part in this study"])

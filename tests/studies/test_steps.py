@@ -385,7 +385,7 @@ async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_d
     site = Site(tmp_path, steps_study(steps("instructions", QUIZ, "match")))
     site.start()
     site.study = steps_study(steps("instructions", "match"))
-    with pytest.raises(ValueError, match=r"participant 1 is at page 2, quiz, .* restore the steps"):
+    with pytest.raises(ValueError, match=r"participant 1 is on page 2, quiz, .* restore the steps"):
         site.restart()
 
 
@@ -403,12 +403,12 @@ async def test_a_file_whose_steps_moved_under_somebody_is_refused_with_what_to_d
             "step 2 of 2 (match): matches must be a whole number from 1 to 100, not 0",
         ),
         (steps("instructions", "match\nrounds = 2"), "step 2 of 2 (match): unknown key 'rounds'"),
-        (steps("instructions", "match\nseeds = [1]\nmatches = 2"), "seeds must be one for each of the 2 matches"),
+        (steps("instructions", "match\nseeds = [1]\nmatches = 2"), "seeds must contain one for each of the 2 matches"),
         (steps("instructions", "practice", "match"), "step 2 of 3 (practice): add an opponent"),
         (steps("instructions", QUIZ.replace('"10"', '"ten"'), "match"), "answer 'ten' cannot be given"),
         (steps("instructions", QUIZ.replace('"10"', '"1.5"\nwhole = true'), "match"), "answer '1.5' cannot be given"),
         (steps("instructions", GRID.replace("least = 18", "least = 1.5\nwhole = true"), "match"), "whole numbers"),
-        (steps("instructions", GRID.replace("required", "whole"), "match"), 'whole are for kind = "number"'),
+        (steps("instructions", GRID.replace("required", "whole"), "match"), 'whole apply only to kind = "number"'),
         (steps("instructions", "match\nopponent = 'nobody'"), "step of kind 'match': opponent"),
         (steps("instructions\nseconds = 0", "match"), "seconds must be a number above 0"),
     ],

@@ -285,13 +285,13 @@ def test_the_lobby_plays_a_game_at_the_host(desk: HostProcess) -> None:
         if table._view.closing is None:
             say_an_option(lobby, number)
     (match,) = desk.matches()
-    assert f"Kept as record {match.id[:12]}." in page_text(lobby)
+    assert f"Saved as record {match.id[:12]}." in page_text(lobby)
     assert "Another game" in button_labels(lobby)
     (record,) = read(desk.out)
     assert (record.id, record.header.seed) == (match.id, 7)
     assert replay_differences(record) == []
     again = opened_lobby()
-    assert f"Kept as record {match.id[:12]}." in page_text(again) and "Rematch" in button_labels(again)
+    assert f"Saved as record {match.id[:12]}." in page_text(again) and "Rematch" in button_labels(again)
     press_button(again, "Another game")
     assert again._game.value == "split"
     assert "Start the match" in button_labels(opened_lobby()), "the end was left"

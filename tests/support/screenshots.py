@@ -153,7 +153,7 @@ def show_sweep(page: Any, scheme: str, served: Served) -> None:
     """Follow a sweep's results from the first figure over a heat map and a distribution to a match."""
     page.goto(served.url)
     page.locator(".nl-chart .js-plotly-plot text", has_text="mean ").first.wait_for()
-    page.get_by_text("72 matches of 24 of 24 cells are read").wait_for()
+    page.get_by_text("72 matches from 24 of 24 cells have been read").wait_for()
     page.get_by_label("Outcome").select_option(label="result: payoff of B (dollars)")
     page.locator(".nl-chart .js-plotly-plot text", has_text="mean payoff of B").first.wait_for()
     pictures(page, f"results-1-{scheme}")

@@ -141,7 +141,7 @@ def test_modules_beside_the_notebook_are_part_of_it(tmp_path: Path) -> None:
     (tmp_path / "unused.py").write_text("changed = True\n")
     assert run_sweep(file, out).new == 0
     (tmp_path / "other.py").write_text("VALUE = 2\n")
-    with pytest.raises(ValueError, match="cells of another or an older notebook"):
+    with pytest.raises(ValueError, match="cells from another or an older notebook"):
         run_sweep(file, out)
 
 
@@ -203,7 +203,7 @@ def test_modules_are_not_written_through_a_link(tmp_path: Path) -> None:
     for folder in ("out", "elsewhere"):
         (tmp_path / folder).mkdir()
     (tmp_path / "out/lib").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(ValueError, match="lib is a link, and nothing is written through links"):
+    with pytest.raises(ValueError, match="lib is a symbolic link, which negolab does not write through"):
         run_sweep(file, tmp_path / "out")
     assert not list((tmp_path / "elsewhere").iterdir())
 
@@ -213,7 +213,7 @@ def test_another_notebook_needs_another_folder(undisturbed: tuple[Path, Path], t
     other = write_plan(tmp_path, GRID)
     notebook = tmp_path / "game.ipynb"
     notebook.write_text(notebook.read_text("utf-8").replace("import nego", "import math\\nimport nego"), "utf-8")
-    with pytest.raises(ValueError, match="cells of another or an older notebook"):
+    with pytest.raises(ValueError, match="cells from another or an older notebook"):
         run_sweep(other, out)
 
 
@@ -232,7 +232,7 @@ def test_each_fault_is_called_what_it_is_and_the_others_finish(tmp_path: Path) -
     said = {how: one.error for how, one in found.items()}
     assert said["raises"] == status.CellError(kind="KeyError", text="'no such thing'", cell=3)
     assert said["leaves"] == status.CellError(kind="SystemExit", text="it ended the notebook", cell=3)
-    assert said["idles"] and "played nothing" in said["idles"].text
+    assert said["idles"] and "played no matches" in said["idles"].text
     assert said["loops"] and said["loops"].text == "not done after 5 s"
     assert [one.params["how"] for one in SweepFolder(out).done().values()] == ["well"]
     assert sweep_command("run", str(file), "--out", str(out)).returncode == 2, "they are not run again by themselves"
@@ -281,7 +281,7 @@ def test_a_status_that_cannot_be_read_says_what_to_do(tmp_path: Path) -> None:
     torn.write_text('{"id": "', "utf-8")
     for command in ("check", "run"):
         ran = sweep_command(command, str(file), "--out", str(out))
-        assert ran.returncode == 2 and f"remove {torn.parent} to have the cell run again" in ran.stderr, ran.stderr
+        assert ran.returncode == 2 and f"delete {torn.parent} to run the cell again" in ran.stderr, ran.stderr
 
 
 def test_what_a_run_would_refuse_is_refused_by_the_check(tmp_path: Path) -> None:
@@ -365,22 +365,22 @@ def test_a_sweep_under_nohup_outlives_its_terminal(tmp_path: Path) -> None:
 
 def _lose_a_cell(out: Path) -> str:
     shutil.rmtree(next((out / "cells").iterdir()))
-    return f"1 finished cells are gone from {out}: run the sweep again"
+    return f"1 finished cells are missing from {out}: run the sweep again"
 
 
 def _lose_the_folder(out: Path) -> str:
     out.rename(out.with_name("moved"))
-    return f"{out}: was removed, moved or replaced while it was written to"
+    return f"{out}: was deleted, moved or replaced while it was being written"
 
 
 def _lose_the_manifest(out: Path) -> str:
     (out / "manifest.json").unlink()
-    return f"{out / 'manifest.json'}: was removed, moved or replaced while it was written to"
+    return f"{out / 'manifest.json'}: was deleted, moved or replaced while it was being written"
 
 
 def _cut_the_manifest(out: Path) -> str:
     os.truncate(out / "manifest.json", 300)
-    return f"{out / 'manifest.json'}: was cut by another program while it was written to"
+    return f"{out / 'manifest.json'}: was cut by another program while it was being written"
 
 
 @pytest.mark.long
@@ -410,8 +410,8 @@ def test_a_finished_cell_whose_records_are_gone_is_not_finished_and_every_comman
         ran = sweep_command(*command)
         assert ran.returncode == 2 and ran.stdout == ""
         assert ran.stderr == (
-            f"negolab: {lost} was removed or cut after its cell was done: put it back, or remove {lost.parent} to have "
-            "the cell run again\n"
+            f"negolab: {lost} was deleted or truncated after its cell was done: restore it, or delete {lost.parent} to "
+            "run the cell again\n"
         )
 
 
@@ -466,7 +466,7 @@ def test_a_scheduler_that_goes_away_is_said_in_one_line(tmp_path: Path) -> None:
         until(lambda: len(SweepFolder(there).done()) >= 2)
         kill(processes[0].pid)
         _, err = driver.communicate(timeout=300)
-    assert driver.returncode == 2 and "the scheduler is gone" in err, err
+    assert driver.returncode == 2 and "lost the connection to the scheduler" in err, err
     assert len(SweepFolder(there).done()) >= 2
 
 
@@ -501,8 +501,8 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Pa
     [
         (["check", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
         (["run", "PLAN", "--workers", "0"], "--workers"),
-        (["run", "PLAN", "--retry", "lost"], "--retry takes failed, timeout, died, refused, not lost"),
-        (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "begins with tcp:// or tls://"),
+        (["run", "PLAN", "--retry", "lost"], "--retry accepts only failed, timeout, died, refused, not lost"),
+        (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "must begin with tcp:// or tls://"),
         (["run", "PLAN", "--out", "PLAN"], "is a file"),
         (["run"], "PLAN.toml is missing: negolab sweep run PLAN.toml; see negolab sweep run --help"),
         (["rn"], "no such command 'rn'"),
@@ -523,7 +523,7 @@ def test_a_game_that_has_changed_since_cells_were_run_is_refused_without_trust(t
     succeeding("sweep", *command)
     own.write_text("x = 2\n")
     ran = sweep_command(*command)
-    assert ran.returncode == 2 and "mygame.py has changed since cells of" in ran.stderr, ran.stderr
+    assert ran.returncode == 2 and "mygame.py changed after cells in" in ran.stderr, ran.stderr
     succeeding("sweep", *command, "--trust")
 
 

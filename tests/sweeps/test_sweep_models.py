@@ -104,9 +104,9 @@ def test_cells_ask_the_broker_and_the_key_is_nowhere_but_there(server: Server, t
     said = sweep_command("check", str(file), "--out", str(out)).stdout
     assert re.search(r"8 cells \(4 repeats\), 4 to be run in ", said)
     assert re.search(
-        r"about [\d.]+ s more on 2 workers: [\d.]+ s a cell \(95% interval \[[\d.-]+, [\d.]+\] s, n = 4\)", said
+        r"about [\d.]+ s more on 2 workers: [\d.]+ s per cell \(95% interval \[[\d.-]+, [\d.]+\] s, n = 4\)", said
     )
-    cost = re.search(r"models about \$([\d.]+) more: \$[\d.]+ a cell \(.*, n = 4\); the sweep stops at \$3.00", said)
+    cost = re.search(r"models about \$([\d.]+) more: \$[\d.]+ per cell \(.*, n = 4\); the sweep stops at \$3.00", said)
     assert cost and float(cost[1]) == pytest.approx(spent, abs=0.01)
 
 
@@ -184,7 +184,7 @@ def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp
     succeeding("sweep", "run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
     said = nbformat.read(next((tmp_path / "there").glob("cells/*/notebook.ipynb")), 4).cells[-1].outputs[0].text
     assert re.search(r"'NEGOLAB_BASE_URL': 'http://127\.0\.0\.2:\d+/negolab/v1'", said)
-    assert "cells cannot be served at 192.0.2.7: give an address of this machine" in refusal(
+    assert "cells cannot be served at 192.0.2.7: use an address of this machine" in refusal(
         "sweep", "run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7"
     )
 
@@ -196,7 +196,7 @@ def test_a_worker_that_does_not_reach_the_broker_is_named() -> None:
         def run(self, asked: Callable[[str], str], url: str) -> dict[str, str]:
             return {"tcp://192.0.2.9:1": asked(url)}
 
-    with pytest.raises(ValueError, match=r"the worker at tcp://192\.0\.2\.9:1 does not reach .* --broker"):
+    with pytest.raises(ValueError, match=r"the worker at tcp://192\.0\.2\.9:1 cannot reach .* --broker"):
         check_broker(Workers(), f"http://127.0.0.1:{free_port()}/negolab/v1")  # type: ignore[arg-type]
     broker = Broker(Models(keys={}), None)
     with serve_broker(broker):

@@ -113,7 +113,7 @@ def test_what_a_plan_will_cost_is_told_from_its_trial_by_games_per_cell(tmp_path
     trial = [replace(cell.status("done", 1, 0.0, 1.0, worker="here"), usd=0.25) for cell in cells]
     assert _games_ratio(found, trial) == 25
     planned = len(points(found)) * 25
-    assert _cost(trial, planned, found).startswith(f"models about ${planned * 0.25:.2f} more: $0.2500 a cell")
+    assert _cost(trial, planned, found).startswith(f"models about ${planned * 0.25:.2f} more: $0.2500 per cell")
 
 
 def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
@@ -142,11 +142,11 @@ def test_a_trial_may_set_what_is_on_an_axis(tmp_path: Path) -> None:
         ("[grid]\nbeta = [1]\n[[together]]\nbeta = [1]\nhow = ['x']\n", "beta appears twice"),
         ("[[together]]\nbeta = [1, 2]\nhow = ['x']\n", "beta has 2, how has 1"),
         ("[together]\nbeta = [1]\n", "each one begins with [[together]]"),
-        ("[grid]\nbeta = [1]\n[[without]]\nbta = 1\n", "without 1: bta is on no axis: did you mean beta"),
+        ("[grid]\nbeta = [1]\n[[without]]\nbta = 1\n", "without 1: bta is not on any axis: did you mean beta"),
         ("[grid]\nbeta = [1]\n[[without]]\nbeta = 2\n", "without 1: beta is never 2"),
-        ("[grid]\nbeta = [1]\n" + "[[without]]\nbeta = 1\n" * 101, "without: 101 rules, and at most 100 are allowed"),
+        ("[grid]\nbeta = [1]\n" + "[[without]]\nbeta = 1\n" * 101, "without: 101 rules exceed the maximum of 100"),
         ("[grid]\nbeta = [[1], [2], [1]]\n", "beta has the value [1] twice"),
-        ("[grid]\nbeta = [1]\n[[without]]\nbeta = 1\n", "no combination is left"),
+        ("[grid]\nbeta = [1]\n[[without]]\nbeta = 1\n", "no combinations are left"),
         ("[grid]\nseed = [1]\n", "seed is set by the sweep"),
         ("[fixed]\nout = 'x'\n", "out is set by the sweep"),
         ("[fixed]\nbeta = 2026-01-01\n", "beta: a parameter must be a number, a string"),

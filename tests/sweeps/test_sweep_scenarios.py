@@ -43,7 +43,7 @@ def test_a_sweep_plays_scenarios_and_refuses_one_that_has_changed(tmp_path: Path
 
     mine.write_text(mine.read_text().replace("turns = 8", "turns = 10"))
     file.write_text(PLAN.replace("[grid]", "repeats = 2\n[grid]"))
-    with pytest.raises(ValueError, match=r"two.toml has changed since cells of"):
+    with pytest.raises(ValueError, match=r"two.toml changed after cells in"):
         run_sweep(file, out)
 
 

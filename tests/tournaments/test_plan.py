@@ -82,7 +82,7 @@ def test_a_game_may_name_who_plays_it(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("was", "now", "said"),
     [
-        ("slow = {", "slow = 3 #", "games: price: slow cannot play it: a player is a name"),
+        ("slow = {", "slow = 3 #", "games: price: slow cannot play it: a player must be a name"),
         ('player = "time"', 'playr = "time"', "plan.toml: players: slow: player is missing: write player = ..."),
         (
             "firm =",
@@ -102,14 +102,18 @@ def test_a_game_may_name_who_plays_it(tmp_path: Path) -> None:
         ('"casino"', '"casno"', "games: camp: unknown preset 'casno' of agenda: did you mean casino?"),
         ("[games]", '[games]\ntrade = "trading"', "trade: firm cannot play it: .*players = "),
         ('"polite.md"', "5", "mini.polite cannot play it: parameter persona of a model player must be"),
-        ("[games]", '[games]\nodd = { game = "bargaining", players = 5 }', "games: odd: players is a list of labels"),
-        ("plain = {}", "plain = 3", "plan.toml: conditions: prompt: its values are tables"),
+        (
+            "[games]",
+            '[games]\nodd = { game = "bargaining", players = 5 }',
+            "games: odd: players must be a list of labels",
+        ),
+        ("plain = {}", "plain = 3", "plan.toml: conditions: prompt: its values must be tables"),
         ("conditions.prompt", "conditions.seat", "plan.toml: conditions: seat is a column of a table"),
         ("conditions.prompt", "conditions.payoff", "plan.toml: conditions: payoff is a column of a table"),
         (
             "[games]",
             "\n".join(f"[conditions.{c}]\na = {{}}\nb = {{}}\nc = {{}}" for c in "pqrstuvwxyz") + "\n[games]",
-            "plan.toml: 1,417,176 players, each under all conditions, are more than 200: leave some of them out",
+            "plan.toml: 1,417,176 players, counted under all conditions, exceed the maximum of 200: leave some out",
         ),
         ("camp =", "fair = 3 #", "games: fair: a game must be a name, a module or a Game, not 3"),
     ],

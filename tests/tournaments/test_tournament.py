@@ -129,7 +129,7 @@ def test_a_game_that_draws_nothing_is_ranked_exactly(tmp_path: Path) -> None:
 def test_players_in_a_list_go_by_their_labels(tmp_path: Path) -> None:
     found = nl.tournament("bargaining", ["time:beta=3,label=Soft", "boulware"], out=tmp_path, design={"draws": 2})
     assert found.standings().tables[0].order == ["boulware", "Soft"]
-    with pytest.raises(ValueError, match="two players are called 'Soft': give each a label of its own"):
+    with pytest.raises(ValueError, match="two players are called 'Soft': give each its own label"):
         nl.tournament("bargaining", ["linear:label=Soft", "boulware:label=Soft"], out=tmp_path / "twice")
     named = negolab("tournament", "bargaining", "--players", "linear:label=Soft,boulware:label=Soft", "--out", "out")
     assert named.returncode == 2 and "two players are called 'Soft'" in named.stderr
@@ -221,7 +221,7 @@ def test_a_batch_is_estimated_by_the_same_pilot(tmp_path: Path) -> None:
 
 def test_what_holds_another_run_is_refused(tmp_path: Path) -> None:
     nl.run("bargaining", "linear", "boulware", n=2, out=tmp_path / "out")
-    with pytest.raises(ValueError, match="has a run that is not a tournament"):
+    with pytest.raises(ValueError, match="contains a run that is not a tournament"):
         opened(tmp_path / "out")
     one, other = (
         TournamentPlan(players={"Firm": firm, "Soft": soft}, games=GAMES, design=Design(draws=1))
@@ -309,11 +309,14 @@ def test_show_refuses_what_is_neither_a_tournament_nor_a_sweep(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("changed", "said"),
     [
-        ({"games": {"price": "../whole/price"}}, "the game 'price' is in '../whole/price', which names no folder"),
-        ({"games": {"price": "/tmp"}}, "which names no folder in it"),
+        (
+            {"games": {"price": "../whole/price"}},
+            "the game 'price' is in '../whole/price', which is not the name of a folder",
+        ),
+        ({"games": {"price": "/tmp"}}, "which is not the name of a folder in it"),
         ({"games": ["price"]}, "games"),
         ({"entrants": None}, "entrants"),
-        ({"entrants": ["linear", "linear"]}, "an entrant is in it twice"),
+        ({"entrants": ["linear", "linear"]}, "an entrant appears twice"),
         ({"conditions": {"tone": {"linear": [1]}}}, "conditions"),
         ({"conditions": {"payoff": {"linear": "x"}}}, "conditions: payoff is a column of a table"),
     ],
@@ -327,7 +330,7 @@ def test_a_manifest_of_somebody_else_leads_nowhere_and_is_refused_in_one_line(
     with pytest.raises(ValueError, match=said) as raised:
         Standings(tmp_path)
     assert "\n" not in str(raised.value)
-    with pytest.raises(ValueError, match=r"names no folder|manifest of a tournament|no records"):
+    with pytest.raises(ValueError, match=r"not the name of a folder|manifest of a tournament|no records"):
         Report(tmp_path)
 
 

@@ -24,12 +24,12 @@ def test_codes_that_are_lost_while_somebody_codes_are_missed_with_the_next_answe
 
     for _ in range(3):
         answer()
-    assert len(all_readings(run)) == 3 and "removed or replaced" not in coder._guard.notice.value
+    assert len(all_readings(run)) == 3 and "deleted or replaced" not in coder._guard.notice.value
     file = readings_file(run)
     lines = file.read_bytes()
     file.unlink() if lose == "remove" else file.write_bytes(lines[: len(lines) // 2])
     answer()
-    assert "was removed or replaced while it was written" in coder._guard.notice.value
+    assert "was deleted or replaced while it was being written" in coder._guard.notice.value
     file.write_bytes(lines)
     answer()
-    assert len(all_readings(run)) == 4 and "removed or replaced" not in coder._guard.notice.value
+    assert len(all_readings(run)) == 4 and "deleted or replaced" not in coder._guard.notice.value

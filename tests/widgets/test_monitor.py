@@ -78,7 +78,7 @@ def test_without_a_study_it_says_what_starts_one(has_host: bool, tmp_path: Path,
     with ExitStack() as stack:
         socket = stack.enter_context(running_host(tmp_path)).desk if has_host else None
         monitor = Monitor(socket)
-    assert "No study is served: start `negolab serve STUDY.toml`." in NO_STUDY
+    assert "No study is being served: start `negolab serve STUDY.toml`." in NO_STUDY
     assert NO_STUDY in page_text(monitor)
     assert "data-pick" not in monitor._top.value
 
@@ -113,15 +113,15 @@ def test_a_host_that_is_away_is_said_and_what_was_shown_stays(hosted: HostProces
     monitor = Monitor(hosted.desk)
     hosted.kill()
     monitor.refresh()
-    assert re.search(r"The host cannot be reached since \d\d:\d\d:\d\d", page_text(monitor))
+    assert re.search(r"The host has been unreachable since \d\d:\d\d:\d\d", page_text(monitor))
     assert "Monitor: A small study" in page_text(monitor)
     notice = Path(hosted.desk).with_name(NOTICE)
-    notice.write_text("the host ended at 12:00:00 (killed by signal 9) and is started again")
+    notice.write_text("the host ended at 12:00:00 (killed by signal 9) and is being restarted")
     monitor.refresh()
     assert "killed by signal 9" in page_text(monitor)
     hosted.start()
     monitor.refresh()
-    assert "killed by signal 9" in page_text(monitor) and "cannot be reached" not in page_text(monitor)
+    assert "killed by signal 9" in page_text(monitor) and "unreachable" not in page_text(monitor)
     notice.unlink()
     monitor.refresh()
     assert "killed by signal 9" not in page_text(monitor)
@@ -167,7 +167,7 @@ def test_a_match_that_waits_for_a_language_model_is_told() -> None:
     shown = render_monitor(msgspec.structs.replace(seen, paused={"m1": Pause("llm:fake-1", 960.0)}))
     assert shown.count("waits for the model, 40 s") == 1 and shown.count("45 s ago") == 1
     at = datetime.fromtimestamp(960).astimezone()
-    assert f"1 match paused now: llm:fake-1 cannot be reached since {at:%Y-%m-%d %H:%M:%S}" in shown
+    assert f"1 match paused now: llm:fake-1 has been unreachable since {at:%Y-%m-%d %H:%M:%S}" in shown
     assert "1 running now (1 waiting for a language model), practice included." in shown
     assert "waiting for a language model" not in render_monitor(seen)
 
@@ -188,7 +188,7 @@ def test_the_monitor_shows_what_the_participants_server_carries_and_refused() ->
         "status 418",
     ):
         assert words in shown
-    assert "Nothing is known of it yet." in render_monitor(watched())
+    assert "Nothing is known about it yet." in render_monitor(watched())
 
 
 def test_the_numbers_for_prometheus_can_be_read_and_name_nobody() -> None:

@@ -26,11 +26,11 @@ def test_what_is_over_what_it_costs_and_how_long_it_takes_are_shown() -> None:
         "42 of 100 matches",
         "7 in flight, 3 waiting",
         "$1.2500 of $5.00",
-        "2 matches a second, about 29 s left",
+        "2 matches per second, about 29 s left",
     ):
         assert words in shown
     assert "data/runs/x" in shown and "failed" in shown
-    assert "1,234 matches a second" in render_progress(progress(games=30_000, new=24_680), "x")
+    assert "1,234 matches per second" in render_progress(progress(games=30_000, new=24_680), "x")
 
 
 def test_a_price_that_is_not_known_is_not_shown_as_nothing() -> None:

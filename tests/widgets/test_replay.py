@@ -379,7 +379,7 @@ def test_branches_are_not_mixed_into_a_batch(tmp_path: Path) -> None:
     replay = Replay(golden("trading"), out=tmp_path)
     replay._cockpit.step = 3
     press(replay, "Branch from this step")
-    assert "has a batch" in drawn(replay) and read(tmp_path) == []
+    assert "contains a batch" in drawn(replay) and read(tmp_path) == []
 
 
 def test_a_record_that_says_something_else_than_its_replies_is_called_so() -> None:
@@ -421,7 +421,7 @@ def test_one_unreadable_record_or_episode_hides_no_other(tmp_path: Path) -> None
 def test_a_torn_last_line_is_told(tmp_path: Path) -> None:
     line = golden("trading").to_line()
     (tmp_path / "r.jsonl").write_bytes(line + line[:200])
-    assert "torn" in Replay(tmp_path / "r.jsonl")._troubles.value
+    assert "incomplete" in Replay(tmp_path / "r.jsonl")._troubles.value
 
 
 def test_what_is_no_record_is_refused_in_one_sentence() -> None:

@@ -442,7 +442,7 @@ def test_no_cell_is_read_through_a_link(tmp_path: Path) -> None:
     run = finished_sweep(tmp_path, count=1)
     run.path.joinpath("cells/elsewhere").symlink_to(tmp_path)
     for reading in (lambda: read_sweep(run.path), SweepReader(run.path).unread_cells):
-        with pytest.raises(ValueError, match="elsewhere is a link"):
+        with pytest.raises(ValueError, match="elsewhere is a symbolic link"):
             reading()
 
 
@@ -458,7 +458,7 @@ def sent(results: SweepResults, monkeypatch: pytest.MonkeyPatch) -> list[tuple[d
 def test_new_cells_come_in_and_no_choice_is_lost(tmp_path: Path) -> None:
     run = finished_sweep(tmp_path, count=12)
     results = SweepResults(run.path)
-    assert "36 matches of 12 of 24 cells are read" in words_of(results)
+    assert "36 matches from 12 of 24 cells have been read" in words_of(results)
     choices = results._choices
     choices.outcome.value, choices.view.value, choices.facet.value = "payoff_b", HEAT, "how"
     press(results, "Choose matches")
@@ -468,7 +468,7 @@ def test_new_cells_come_in_and_no_choice_is_lost(tmp_path: Path) -> None:
     assert "24 matches." in words_of(results)
     finish_cells(run, list(read_folder_plan(run.path).cells())[12:])
     results.refresh()
-    assert "72 matches of 24 of 24 cells are read" in words_of(results) and "48 matches." in words_of(results)
+    assert "72 matches from 24 of 24 cells have been read" in words_of(results) and "48 matches." in words_of(results)
     assert (choices.outcome.value, choices.view.value, choices.facet.value) == ("payoff_b", HEAT, "how")
     assert "repeat" in dict(choices.facet.options).values(), "there is a second repeat now"
     (box,) = [part for part in below(results) if isinstance(part, w.Checkbox) and part.description == "0.2"]
@@ -639,7 +639,10 @@ def test_the_page_shows_board_and_results_or_says_how_to_come_to_a_sweep(
 def test_the_command_refuses_a_folder_without_a_sweep_in_one_line(tmp_path: Path) -> None:
     ran = negolab("sweep", "show", str(tmp_path))
     assert ran.returncode == 2 and ran.stdout == "" and len(ran.stderr.splitlines()) == 1
-    assert "not written by negolab sweep run or negolab tournament: give a sweep's or tournament's folder" in ran.stderr
+    assert (
+        "not written by negolab sweep run or negolab tournament: specify the folder of a sweep or tournament"
+        in ran.stderr
+    )
 
 
 def test_a_files_name_says_what_is_in_it_and_nothing_else() -> None:

@@ -71,11 +71,11 @@ STUDY = {"study": Path("STUDY")}
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"host": "0.0.0.0"}, "--host is for a study"),
-        ({"public_url": "https://lab.example/"}, "--public-url is for a study"),
-        ({"max_kernels": 5}, "--max-kernels is for a study"),
-        ({"pool": 3}, "--pool is for a study"),
-        ({"desk_port": 8899}, "--desk-port is for a study"),
+        ({"host": "0.0.0.0"}, "--host applies only to a study"),
+        ({"public_url": "https://lab.example/"}, "--public-url applies only to a study"),
+        ({"max_kernels": 5}, "--max-kernels applies only to a study"),
+        ({"pool": 3}, "--pool applies only to a study"),
+        ({"desk_port": 8899}, "--desk-port applies only to a study"),
         ({"study": Path("nowhere.toml")}, "there is no study nowhere.toml"),
         ({**STUDY, "host": "0.0.0.0"}, "--public-url"),
         ({**STUDY, "port": 8899, "desk_port": 8899}, "choose two"),
@@ -96,7 +96,7 @@ def test_the_server_is_given_what_the_command_says_and_refuses_it_in_one_line(tm
     ran = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert (ran.returncode, ran.stdout) == (2, "")
     (line,) = ran.stderr.splitlines()
-    assert "--host is for a study" in line and not list(tmp_path.iterdir()), "nothing was started"
+    assert "--host applies only to a study" in line and not list(tmp_path.iterdir()), "nothing was started"
 
 
 def test_more_warm_kernels_than_the_most_are_refused_with_their_number(command: Callable[..., Any]) -> None:

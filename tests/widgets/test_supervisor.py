@@ -87,9 +87,9 @@ def test_the_terminal_says_once_since_when_and_why_it_is_away_and_once_that_it_i
 ) -> None:
     watch(Clock(100, *[1] * 40, code=-9))
     assert capsys.readouterr().err.splitlines() == [
-        "negolab: the thing ended at 1100 (killed by signal 9) and is started again",
-        "negolab: the thing ends again and again since 1100 (killed by signal 9) and is started again",
-        "negolab: the thing is back: it was unavailable since 1100",
+        "negolab: the thing ended at 1100 (killed by signal 9) and is being restarted",
+        "negolab: the thing has ended repeatedly since 1100 (killed by signal 9) and is being restarted",
+        "negolab: the thing is back: it had been unavailable since 1100",
     ]
     assert BETWEEN_NOTICES >= 60
 
@@ -99,7 +99,7 @@ def test_the_researchers_pages_find_what_is_away(watch: Any, tmp_path: Path, mon
     write = Path.write_text
     monkeypatch.setattr(Path, "write_text", lambda path, text: (told.append(text), write(path, text)))
     watch(Clock(100, 1), notice)
-    assert [text[:30] for text in told] == ["the thing ended at 1100 (code ", "the thing ends again and again", ""]
+    assert [text[:30] for text in told] == ["the thing ended at 1100 (code ", "the thing has ended repeatedly", ""]
     assert notice.read_text() == ""
 
 

@@ -65,7 +65,7 @@ def test_the_lobby_seats_a_person_and_keeps_the_record(tmp_path: Path) -> None:
         for _ in range(200):
             if table._match.ended is None:
                 first_option(table)
-        assert "Kept as record" in state(lobby)
+        assert "Saved as record" in state(lobby)
     assert {record.header.game for record in read(tmp_path)} == set(game_names())
     assert {record.header.seed for record in read(tmp_path)} == {7}
 

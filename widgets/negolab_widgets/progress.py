@@ -43,7 +43,7 @@ class RunProgress(Page):
     def __init__(self, run: Run) -> None:
         self._run = run
         self._trouble, self._shown = w.HTML(), StableHTML()
-        self._looking, self._guarded = FaultGuard("the look at a run"), FaultGuard("the progress of a run")
+        self._looking, self._guarded = FaultGuard("the view of a run"), FaultGuard("the progress of a run")
         self._pause = self._guarded.button("Pause", self._pause_or_resume)
         self._finish = self._guarded.button("Finish current matches", run.finish)
         self._cancel = self._guarded.button("Cancel", run.cancel)
@@ -98,7 +98,7 @@ def render_progress(now: Progress, folder: str) -> Markup:
     if now.failed or now.timed_out:
         facts += [("failed", now.failed), ("timed out", now.timed_out)]
     if now.playing:
-        facts.append(("at play", now.playing))
+        facts.append(("in progress", now.playing))
     if now.calls is not None and not _over(now):
         facts.append(("calls", f"{now.calls} in flight, {now.waiting or 0} waiting"))
     if now.usd is not None:
@@ -107,7 +107,7 @@ def render_progress(now: Progress, folder: str) -> Markup:
     elif now.calls is not None:
         facts.append(("cost", "unknown: some prices are missing"))
     if now.new:
-        facts.append(("pace", f"{format_significant(now.rate)} matches a second{_left(now)}"))
+        facts.append(("pace", f"{format_significant(now.rate)} matches per second{_left(now)}"))
     facts.append(("folder", folder))
     meter = bar(now.over, now.games, f"{now.over} of {now.games} matches", name="Finished matches")
     return element("div", panel("Run", meter, pairs(facts)))

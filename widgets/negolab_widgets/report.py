@@ -151,7 +151,7 @@ class Report:
     @property
     def title(self) -> str:
         """The games and the run's name."""
-        return f"{', '.join(map(str.capitalize, self.games)) or 'No match yet'}: {self.path.resolve().name}"
+        return f"{', '.join(map(str.capitalize, self.games)) or 'No matches yet'}: {self.path.resolve().name}"
 
     @property
     def is_tournament(self) -> bool:
@@ -251,7 +251,7 @@ class Report:
         missing = manifest.planned_matches(self.path) - len(frame)
         said += [f"{missing:,} planned matches are missing"] * (missing > 0)
         twice = int(frame.duplicated(["cell", "match"]).sum())
-        said += [f"{twice:,} have the ID of another match: negolab check names them"] * bool(twice)
+        said += [f"{twice:,} have the ID of another match: negolab check lists them"] * bool(twice)
         said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
         said += [f"{copies:,} copies, which add no information (same draw, deterministic players)"] * bool(copies)
         said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)

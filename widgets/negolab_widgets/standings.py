@@ -178,7 +178,7 @@ class TournamentPage(Page):
     def __init__(self, folder: Path) -> None:
         self._folder, self._shown = folder, StableHTML()
         self._read: tuple[list[tuple[Path, int]], Markup] = [], Markup("")
-        self._looking = FaultGuard("the look at a tournament")
+        self._looking = FaultGuard("the view of a tournament")
         title = w.HTML(element("h1", f"Tournament: {folder.name}"))
         super().__init__([title, self._looking.notice, self._shown])
         self.add_class("nl-display")

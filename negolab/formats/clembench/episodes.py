@@ -311,7 +311,7 @@ def read_tree(root: Path | str) -> Iterator[Imported | LeftOut]:
     for folder in episode_folders(root):
         links = (file for file in _files(folder) if file.is_symlink() and not file.resolve().is_relative_to(root))
         if (link := next(links, None)) is not None:
-            yield LeftOut(folder, "unreadable", f"{link.name} is a link out of {root.name}")
+            yield LeftOut(folder, "unreadable", f"{link.name} is a link to a place outside {root.name}")
             continue
         game = _game_of(folder)
         yield _read_or_leave_out(folder) if game == GAME else LeftOut(folder, "game", game)
@@ -339,7 +339,7 @@ def _read_or_leave_out(folder: Path) -> Imported | LeftOut:
     except ValueError as error:
         return LeftOut(folder, "unreadable", str(error).replace(str(folder), "").lstrip("/: "))
     except (TypeError, LookupError, AttributeError, OverflowError) as error:  # JSON of another shape
-        return LeftOut(folder, "unreadable", f"no instance of {GAME}: {type(error).__name__}: {error}"[:300])
+        return LeftOut(folder, "unreadable", f"not an instance of {GAME}: {type(error).__name__}: {error}"[:300])
 
 
 def _game_of(folder: Path) -> str:

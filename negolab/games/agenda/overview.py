@@ -50,7 +50,7 @@ def _points(game: Agenda, state: Position) -> Iterator[str]:
         for k in range(issue.size):
             yield _line(f"  {option_name(issue, k)}", own["A"][at][k], own["B"][at][k])
     yield _line("without a deal", *(state.private[seat].reservation for seat in SEATS))
-    yield _line("best agreement of each alone", *(sum(map(max, own[seat])) for seat in SEATS))
+    yield _line("best agreement for each alone", *(sum(map(max, own[seat])) for seat in SEATS))
 
 
 def _unit_value(row: Row, seat: Seat) -> int:

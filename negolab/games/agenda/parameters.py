@@ -108,7 +108,7 @@ def _check_count(game: Parameters) -> None:
     issues = game.issues
     sizes = [game.option_count] * min(issues, 64) if isinstance(issues, int) else [issue.size for issue in issues]
     if prod(sizes) > MAX_AGREEMENTS:
-        raise ValueError(f"issues: more than {MAX_AGREEMENTS:,} agreements, the maximum: use fewer issues or options")
+        raise ValueError(f"issues: more than the maximum of {MAX_AGREEMENTS:,} agreements: use fewer issues or options")
 
 
 def _check_issues(game: Parameters, issues: tuple[Issue, ...]) -> None:
@@ -172,7 +172,7 @@ def _check_unique(named: list[tuple[str, str]]) -> None:
     first: dict[str, str] = {}
     for place, name in named:
         if (before := first.setdefault(fold(name), place)) != place:
-            raise ValueError(f"{place} is the same as {before}, {name!r}: small and capital letters count alike")
+            raise ValueError(f"{place} is the same as {before}, {name!r}: names are not case-sensitive")
 
 
 def _check_permuted(seats: tuple[Seat, ...], issues: Sequence[Issue]) -> None:

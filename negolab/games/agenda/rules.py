@@ -208,7 +208,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         ((seat, message),) = actions.items()
         public = state.public
         if seat != public.to_move or not isinstance(message, Message):
-            raise ValueError(f"seat {seat} cannot play {message!r:.80} now: {public.to_move or 'nobody'} is to move")
+            raise ValueError(f"seat {seat} cannot play {message!r:.80} now: it is {public.to_move or 'nobody'}'s turn")
         offer = None if message.offer is None else seen_by_author(seat, self.agenda, message.offer)
         entry = Entry(seat, message.talk, message.reply, offer)
         messages = public.messages + (entry,)  # noqa: RUF005 -- twice as fast as unpacking

@@ -35,7 +35,7 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     def __post_init__(self) -> None:
         if self.talk and self.talk != " ".join(self.talk.split()):
-            raise ValueError(f"talk must have single blanks only, between words: {self.talk!r:.100}")
+            raise ValueError(f"the words of talk must be separated by single spaces: {self.talk!r:.100}")
         if reads_as_token(self.talk):
             raise ValueError(f"talk cannot contain an offer or a reply in brackets: {self.talk!r:.100}")
 

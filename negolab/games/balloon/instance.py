@@ -50,7 +50,7 @@ def _check_name(name: str) -> None:
     if not name:
         raise ValueError("an item's name must not be empty")
     if "{" in name or "}" in name or len((name + ".").splitlines()) > 1:
-        raise ValueError(f"an item's name must be without braces and line breaks, not {name!r}")
+        raise ValueError(f"an item's name must not contain braces or line breaks, not {name!r}")
     if any("\ud800" <= letter <= "\udfff" for letter in name):
         raise ValueError(f"an item's name must be writable as UTF-8, not {name!r}")
 

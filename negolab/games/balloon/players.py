@@ -105,7 +105,7 @@ class Negotiator(Scripted):
     @override
     def check(self, game: AnyGame) -> None:
         if not isinstance(game, Balloon):
-            raise ValueError(f"{type(self).__name__} plays balloon only, not {type(game).__name__}")
+            raise ValueError(f"{type(self).__name__} can play only balloon, not {type(game).__name__}")
 
     @override
     def act(self, game: AnyGame, seen: Seen) -> Say:

@@ -196,7 +196,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         ((seat, say),) = actions.items()
         public = state.public
         if seat != public.mover or public.end is not None:
-            raise ValueError(f"seat {seat!r} is not on turn")
+            raise ValueError(f"it is not seat {seat}'s turn")
         if not self._reads_back(say):
             raise ValueError(f"not a message in this game: {say!r:.200}")
         played = self._play(public, seat, say)

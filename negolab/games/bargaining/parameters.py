@@ -98,7 +98,9 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
         lo, hi = self.price_lo, self.price_hi
         for name, number in (("value", value), ("cost", cost)):
             if type(number) is not int or not lo <= number <= hi:
-                raise ValueError(f"{name} must be cents from price_lo = {lo} to price_hi = {hi}, not {number!r}")
+                raise ValueError(
+                    f"{name} must be an amount in cents from price_lo = {lo} to price_hi = {hi}, not {number!r}"
+                )
         if cost >= value and not self.allow_no_zopa:
             raise ValueError(f"cost {cost} must be below value {value}")
 

@@ -409,9 +409,7 @@ class Threshold(Seller):
     @override
     def check(self, game: Any) -> None:
         if game.rounds != self.ROUNDS or game.opener != "seller":
-            raise ValueError(
-                f"{type(self).__name__} is written for games of {self.ROUNDS} rounds in which the seller opens"
-            )
+            raise ValueError(f"{type(self).__name__} needs a game of {self.ROUNDS} rounds in which the seller opens")
 
     def accepts(self, number: int, offers: list[int]) -> bool:
         """Return True to accept the buyer's last offer, made in round `number`."""

@@ -205,7 +205,7 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
         public = state.public
         turn = self.turn(public)
         if len(actions) != 1 or turn is _NOBODY or turn[0] not in actions:
-            raise ValueError(f"it is the turn of {' and '.join(turn) or 'nobody'}, not of {' and '.join(actions)}")
+            raise ValueError(f"it is {' and '.join(turn) or 'nobody'}'s turn, not {' and '.join(actions)}'s")
         seat = turn[0]
         action = actions[seat]
         if type(action) is Offer:

@@ -168,7 +168,7 @@ class Split(Parameters, frozen=True, kw_only=True):
         if isinstance(action, EndTalk):
             return SELECTION
         if not isinstance(action, Proposal):
-            raise ValueError(f"a split game takes messages and proposals, not {action!r:.80}")
+            raise ValueError(f"a split game accepts messages and proposals, not {action!r:.80}")
         return write_proposal(self.items, action.keep, free=self.is_free)
 
     @override

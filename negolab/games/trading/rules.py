@@ -114,7 +114,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
     @override
     def parse(self, text: str, seen: Seen) -> Move | Invalid:
         if not isinstance(text, str):
-            raise TypeError(f"a message is a string, not {type(text).__name__}")
+            raise TypeError(f"a message must be a string, not {type(text).__name__}")
         if self.reading == "fair" and not (self.lenient or is_plain(text)):
             return self._parse_fair(text, seen)
         if "[" not in text:

@@ -152,7 +152,7 @@ def execute_trade(private: Mapping[Seat, Private], deal: Offer, seat: Seat) -> d
         return dict(private)
     taker, giver = private[seat], private[deal.by]
     if not (covers(taker.holdings, deal.want) and covers(giver.holdings, deal.give)):
-        raise ValueError(f"seat {seat} cannot accept: one side lacks goods in the offer")
+        raise ValueError(f"seat {seat} cannot accept: one side does not have the goods in the offer")
     return {
         **private,
         seat: _with_holdings(taker, exchange(taker.holdings, deal.want, deal.give)),

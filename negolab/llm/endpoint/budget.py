@@ -166,14 +166,16 @@ class Budget:
         """Say what is spent, and what the next call is expected to take."""
         next_one, spent, parts = reservation.cost, self.spent, []
         if self.usd is not None:
-            parts.append(f"${spent.usd:.4f} of ${self.usd:.2f} are spent, the next call may cost ${next_one.usd:.4f}")
+            parts.append(
+                f"${spent.usd:.4f} of ${self.usd:.2f} is spent, and the next call may cost ${next_one.usd:.4f}"
+            )
         if self.tokens is not None:
             parts.append(
-                f"{spent.tokens:,} of {self.tokens:,} tokens are used, the next call may take {next_one.tokens:,}"
+                f"{spent.tokens:,} of {self.tokens:,} tokens are used, and the next call may take {next_one.tokens:,}"
             )
         if self.ledger.largest:
             return f"the budget is used up: {'; '.join(parts)}: raise it and run again"
-        return f"the budget is too small to begin: {'; '.join(parts)}: raise it, or set a lower max_tokens"
+        return f"the budget is too small to start: {'; '.join(parts)}: raise it, or set a lower max_tokens"
 
 
 def _unwritable(error: OSError) -> RunFailed:

@@ -94,9 +94,7 @@ class Client:
                 follow_redirects=False,
             )
         except (ValueError, httpx2.InvalidURL):
-            raise RunFailed(
-                f"{url}: the environment names no HTTP proxy for it: set an HTTP proxy, or NO_PROXY"
-            ) from None
+            raise RunFailed(f"{url}: the environment sets no HTTP proxy for it: set one, or NO_PROXY") from None
         self._openai = openai.AsyncOpenAI(
             api_key=key.reveal(),
             base_url=url,
@@ -148,7 +146,7 @@ def _model_windows(models: Any) -> dict[str, int | None]:
     """Return the context windows in a list of models by their names; entries without a name are skipped."""
     listed = models["data"]
     if not isinstance(listed, list):
-        raise TypeError("no list")
+        raise TypeError("not a list")
     named = (model for model in listed if isinstance(model, dict) and isinstance(model.get("id"), str))
     return {replace_surrogates(model["id"]): _window(model) for model in named if model["id"]}
 

@@ -55,7 +55,7 @@ class ParameterCompatibility:
             elif name not in self._dropped:
                 translated[name] = value
             else:
-                self._tell_once(name, f"{self._model} takes no {name}: it is omitted")
+                self._tell_once(name, f"{self._model} does not accept {name}: it is omitted")
         if self._output is not None and not has_bound(call.params):
             translated[self._name] = self._output
         return translated
@@ -85,7 +85,7 @@ class ParameterCompatibility:
         if name in SAMPLING and name not in self._dropped and _UNSUPPORTED.search(text):
             self._dropped.add(name)
             return
-        raise RunFailed(f"{self._model} does not take {_advice(name)} ({text})")
+        raise RunFailed(f"{self._model} does not accept {_advice(name)} ({text})")
 
     def learn_cut(self, call: Call, *, reasons: bool) -> None:
         """Give a model more room that was cut; one that reasons first no bound, then one above the service's own."""
@@ -93,7 +93,7 @@ class ParameterCompatibility:
             return
         plain = None if reasons else MORE_OUTPUT
         self._output = plain if self._output == PLAIN_OUTPUT else DEMANDED_OUTPUT
-        self._notify(f"{self._model} {'reasons and ' * reasons}was cut: its answers get more tokens")
+        self._notify(f"{self._model} {'reasons and ' * reasons}was cut off: its answers get more tokens")
 
     def note_reason(self, finish: str) -> None:
         """Tell once of a reason to stop that is not known."""

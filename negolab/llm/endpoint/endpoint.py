@@ -248,7 +248,7 @@ class RetryingCall:
             reasons = bool(answer.usage.reasoning or answer.reasoning) or not answer.text.strip()
             self._compatibility.learn_cut(self._call, reasons=reasons)
         if self._cuts < MAX_CUTS or self._compatibility.translate(self._call) != self._params:
-            raise CutShort("the answer was not whole", usage=answer.usage)
+            raise CutShort("the answer was incomplete", usage=answer.usage)
 
     def _record_failure(self, error: Exception) -> None:
         """Report a failed attempt."""

@@ -169,7 +169,7 @@ def _refused(problem: Problem) -> Exception:
     """Return the error of a request that is refused for a reason that is not known."""
     if problem.status in (200, *REFUSED):
         return RequestRefused(problem.line)
-    return RunFailed(f"{problem.line}: the address is not that of an OpenAI-compatible endpoint")
+    return RunFailed(f"{problem.line}: the address is not an OpenAI-compatible endpoint")
 
 
 def _set_up_failed(advice: str, problem: Problem) -> Exception:
@@ -204,7 +204,7 @@ def _quota_end(problem: Problem) -> str:
     elif problem.retry_after is not None:
         end = now + timedelta(seconds=problem.retry_after)
     else:
-        return "the service does not say until when: run again tomorrow to resume"
+        return "the service does not say for how long: run again tomorrow to resume"
     return f"run again after {end:%Y-%m-%d %H:%M} UTC to resume"
 
 

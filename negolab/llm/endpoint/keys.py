@@ -119,9 +119,9 @@ def base_url(given: str | None, environment: Mapping[str, str]) -> str:
         raise ValueError("a base URL must not contain a name or password: put the key in an environment variable")
     if parts.query or parts.fragment:
         raise ValueError(
-            "a base URL must end with its path: put a key into an environment variable, not into the address"
+            "a base URL must end with its path: put the key in an environment variable, not in the address"
         )
     if parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url.strip()):
-        raise ValueError(f"a base URL looks like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {given or url!r}")
+        raise ValueError(f"a base URL must look like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {given or url!r}")
     del port  # read to have it checked
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

@@ -56,7 +56,7 @@ class Price(msgspec.Struct, frozen=True):
     def __post_init__(self) -> None:
         for value in (self.input, self.cached, self.output, self.written or 0):
             if isinstance(value, bool) or not (isfinite(value) and 0 <= value < 1e6):
-                raise ValueError(f"a price is in US dollars per million tokens, at least 0, not {value!r}")
+                raise ValueError(f"a price must be in US dollars per million tokens and at least 0, not {value!r}")
 
     def cost(self, usage: Usage) -> int | None:
         """Return the cost in `PICO`ths of a dollar; None if the endpoint did not count the tokens."""

@@ -122,7 +122,7 @@ ERRORS = (
 ADVICE: dict[Kind, str] = {
     "credit": "the account has no credit left",
     "key": "set the environment variable that holds the key",
-    "stream": "choose a model or service that answers in one piece",
+    "stream": "choose a model or service that does not require streaming",
     "model": "check the base URL and the model's name",
 }
 """What to do about an error that ends the run."""

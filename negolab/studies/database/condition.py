@@ -122,7 +122,7 @@ def check_whole(c: Connection, name: str) -> None:
 
 def _check_none(c: Connection, lost: sa.Select[Any], name: str, table: sa.FromClause) -> None:
     if c.scalar(lost.limit(1)) is not None:
-        raise ValueError(f"{name}: its table {table} lacks some: restore a copy of the database")
+        raise ValueError(f"{name}: rows are missing from its table {table}: restore a copy of the database")
 
 
 def _stored(column: sa.Column[Any]) -> tuple[str, ...]:

@@ -97,7 +97,7 @@ def _private(file: Path, create: bool, tables: Collection[str]) -> None:
     try:
         is_ours = sqlite.open_private(file, create)
     except OSError as error:
-        raise ValueError(f"{file}: cannot be a database: {error.strerror}") from None
+        raise ValueError(f"{file}: cannot be used as a database: {error.strerror}") from None
     if not is_ours:
         raise ValueError(f"{file}: is not a SQLite database; choose another file with --db")
     try:
@@ -221,7 +221,7 @@ class DatabaseOutage(logging.Filter):
             self._began()
         if is_first or (is_news and time.monotonic() - self._said_at > _BETWEEN_NOTICES):
             self._said_at = time.monotonic()
-            self._log.warning("%s: pages say so and continue by themselves", self)
+            self._log.warning("%s: pages show a notice and will continue automatically", self)
 
     def back(self) -> None:
         """Record the end of the outage, if there was one."""

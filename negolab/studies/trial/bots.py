@@ -122,7 +122,7 @@ class Bot(Visitor):
         answer = self._service.act(self._lease, {"kind": kind, **fields})
         self._take(answer)
         if answer.not_done and not isinstance(answer.state, Closed):
-            self.faults.append(f"{kind} was not taken: {answer.not_done}")
+            self.faults.append(f"{kind} was not accepted: {answer.not_done}")
         if answer.refused:
             self.faults.append(f"a legal reply was refused: {answer.refused}")
 

@@ -235,7 +235,7 @@ class BrowserVisit(Visitor):
                 self._fault(f"request failed with {response.status}: {response.request.method} {response.url}")
 
         tab.on("console", on_console)
-        tab.on("pageerror", lambda error: self._fault(f"error of a script: {str(error)[:300]}"))
+        tab.on("pageerror", lambda error: self._fault(f"script error: {str(error)[:300]}"))
         tab.on("response", on_response)
         return tab
 
@@ -299,7 +299,7 @@ class BrowserVisit(Visitor):
         position, page = self._position()
         before = self.pages[-1]
         if (position, look.kind) == (before.position, before.kind):
-            self._fault("the page came a second time")
+            self._fault("the page appeared a second time")
             return
         await self._note(PageSeen(position, None if look.kind == "closed" else page, look.kind, seconds))
 
@@ -389,7 +389,7 @@ class BrowserVisit(Visitor):
             text = self.reply(before.game.told(seat), observe(state, seat))
             button = await self._type(view, text)
             if not await self._sent(button, match, before):
-                self._fault(f"a legal reply was not taken: {await self._tab.evaluate(_NOTICES)}")
+                self._fault(f"a legal reply was not accepted: {await self._tab.evaluate(_NOTICES)}")
         after = self._database.record(match).events[len(before.events) :]
         for event in after:
             if isinstance(event, Rejected) and event.seat == seat:
@@ -490,4 +490,4 @@ def wrong_visits(study: Study, database: Database, visits: Sequence[BrowserVisit
         if not code and not study.links.get(ending) and (study.codes or study.links or study.external):
             yield f'no code for the ending {ending}: write {ending} = "..." under [codes]'
         if (pay := earned.get(visit.id)) is not None and pay.total and pay.text(pay.total) not in visit.text:
-            yield f"{visit.name} is paid {pay.text(pay.total)}, which the last page does not say"
+            yield f"{visit.name} is paid {pay.text(pay.total)}, which the last page does not show"

@@ -176,7 +176,7 @@ def _wrong_endings(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
     for at, bots in late.items():
         took = median(bot.visits[-1].seconds for bot in bots)
         yield (
-            f"{len(bots)} of usual speed were timed out at {at} after {took:.0f} s (median): raise its limit, in "
+            f"{len(bots)} of normal speed timed out at {at} after {took:.0f} s (median): raise its limit, in "
             "[limits] or seconds of the step"
         )
 
@@ -213,7 +213,7 @@ def _wrong_treatments(now: Status) -> Iterator[str]:
     got = sum(cell.active + cell.complete + cell.dropped for cell in now.cells)
     for cell in now.cells:
         if got and not cell.active + cell.complete + cell.dropped:
-            yield f"nobody got treatment {cell.name}, of {got} who were assigned: see its weight, or try more bots"
+            yield f"nobody was assigned to treatment {cell.name} (of {got}): check its weight, or try more bots"
 
 
 def _wrong_codes(study: Study, ended: dict[int, str]) -> Iterator[str]:

@@ -218,4 +218,4 @@ def _stop_notice(reason: str | None) -> str:
 
 
 def _record_notice(match: str) -> str:
-    return f"Kept as record {match[:12]}."
+    return f"Saved as record {match[:12]}."

@@ -18,11 +18,9 @@ if TYPE_CHECKING:
 
 
 MODEL_CHOICE = "a language model"
-MODEL_DESCRIPTION = (
-    "Behind an OpenAI-compatible endpoint. It is told only what its seat may know, and may answer slowly."
-)
-NO_ENDPOINT = "No endpoint is known: start negolab serve with --base-url URL."
-OUTPUT_MODES = (("its own words", "free"), ("a form of what is legal now", "schema"))
+MODEL_DESCRIPTION = "Behind an OpenAI-compatible endpoint. It sees only what its seat may know, and it may be slow."
+NO_ENDPOINT = "No endpoint is configured: start negolab serve with --base-url URL."
+OUTPUT_MODES = (("its own words", "free"), ("a form that lists the legal moves", "schema"))
 
 
 class ModelChoice:

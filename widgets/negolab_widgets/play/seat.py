@@ -234,7 +234,7 @@ class SeatWidget(Page):
         try:
             return self._keep() if self._keep is not None else ""
         except Exception:
-            log.exception("a record could not be kept")
+            log.exception("a record could not be saved")
             return texts.RECORD_FAILED
 
 

@@ -59,7 +59,7 @@ def _source_facts(reply: Reply) -> list[str]:
     usage = reply.usage or {}
     found = [reply.model or "", f"by {reply.via}" if reply.via else ""]
     found.append("" if usage.get("finish") in (None, "stop") else f"stopped by {usage['finish']}")
-    found.append("kept from an earlier run" if usage.get("replayed") else "")
+    found.append("cached from an earlier run" if usage.get("replayed") else "")
     return [fact for fact in found if fact]
 
 
@@ -67,7 +67,7 @@ def _time_facts(reply: Reply) -> list[str]:
     usage = reply.usage or {}
     if "latency" in usage:
         found = [f"{usage['latency']:.2f} s to answer"]
-        found += [f"{usage['queued']:.2f} s in line"] if usage.get("queued", 0) >= 0.005 else []
+        found += [f"{usage['queued']:.2f} s in the queue"] if usage.get("queued", 0) >= 0.005 else []
         return found + ([f"{usage['attempts']} attempts"] if usage.get("attempts", 1) > 1 else [])
     if reply.asked_at is not None and reply.answered_at is not None:
         return [f"{reply.answered_at - reply.asked_at:.2f} s"]

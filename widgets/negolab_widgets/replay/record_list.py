@@ -225,7 +225,7 @@ def short_id(name: str) -> str:
 
 def copy_button(name: str) -> Markup:
     """Render a button that copies an id."""
-    return element("button", "copy", type="button", cls="nl-copy-id", data_copy=name, aria_label=f"Copy the id {name}")
+    return element("button", "copy", type="button", cls="nl-copy-id", data_copy=name, aria_label=f"Copy the ID {name}")
 
 
 def _format_payoff(record: ListedRecord, payoff: float | None) -> str:

@@ -237,7 +237,7 @@ class Replay(Page):
             return (
                 f"The branch is not saved yet: {error}. Saving is retried with the next one and when the page closes."
             )
-        return f"Kept as record {short_id(branch.id)} in {self._out}."
+        return f"Saved as record {short_id(branch.id)} in {self._out}."
 
     def _write_unsaved(self) -> None:
         """Write the branches that are not written yet."""

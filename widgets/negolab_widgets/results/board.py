@@ -199,7 +199,7 @@ class SweepBoard(Page):
         self._find = w.Text(description="Find", placeholder="beta=0.2, several words", continuous_update=True)
         self._list = w.Select(description="Cells", options=[], rows=6)
         self._cell, self._shown = w.HTML(), column()
-        self._looking, self._guarded = FaultGuard("the look at a sweep"), FaultGuard("the sweep's board")
+        self._looking, self._guarded = FaultGuard("the view of a sweep"), FaultGuard("the sweep's board")
         self._notebook_button = self._guarded.button("Show its notebook", self._show_notebook, disabled=True)
         self._replay_button = self._guarded.button("Replay its records", self._show_records, disabled=True)
         self._buttons = row(self._notebook_button, self._replay_button)

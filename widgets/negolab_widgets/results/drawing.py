@@ -83,7 +83,7 @@ def draw_choice(
     if choice is None:
         return _without_figure("These matches have no values that can be drawn.")
     if rows.empty:
-        return _without_figure(f"No match is left: the filters exclude all {len(frame):,}.")
+        return _without_figure(f"No matches are left: the filters exclude all {len(frame):,}.")
     outcome = choice.outcome
     if outcome.either:
         grouping = group.values if group else [factor.column for factor in choice.by]
@@ -224,8 +224,8 @@ def _format_cell(name: str, value: object, outcome: Quantity) -> str:
 
 def render_reading(reading: SweepReader, cells: int, left: int) -> Markup:
     """Render how much of the sweep is in the figures."""
-    text = f"{reading.matches:,} matches of {reading.cells_read:,} of {cells:,} cells are read"
-    meter = bar(reading.cells_read, cells, text, name="Cells that are read") if cells else ""
+    text = f"{reading.matches:,} matches from {reading.cells_read:,} of {cells:,} cells have been read"
+    meter = bar(reading.cells_read, cells, text, name="Cells read") if cells else ""
     notes = [f"{left:,} finished cells are being read." if left else ""]
     if not reading.matches and not left:
         waiting = "No cell is finished yet. Finished cells appear automatically."

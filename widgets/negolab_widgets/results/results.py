@@ -75,7 +75,7 @@ class SweepResults(Page):
         self._group: Group | None = None
         self._read, self._said, self._table = StableHTML(), w.HTML(), StableHTML()
         self._note = w.HTML(warning(""))
-        self._looking, self._guarded = FaultGuard("the look at a sweep"), FaultGuard("the drawing of a sweep's results")
+        self._looking, self._guarded = FaultGuard("the view of a sweep"), FaultGuard("the drawing of a sweep's results")
         redraw = partial(self._guarded, self._redraw)
         self._choices, self._filters = FigureControls(redraw), MatchFilters(redraw)
         self._chart = Chart()
@@ -245,7 +245,7 @@ class SweepResults(Page):
         self._note.value = element("div", sentence, **kind)
 
 
-NO_SWEEP = "No sweep was named. Run one and look at it, while it runs or later:"
+NO_SWEEP = "No sweep was specified. Run one and look at it, while it runs or later:"
 COMMANDS = "negolab sweep run PLAN.toml\nnegolab sweep show data/runs/PLAN"
 
 

@@ -46,9 +46,7 @@ class Gate(DashboardServer):
     max_kernels = Integer(30, config=True, help="Visitors with a kernel at the same time.")
     keep_place = Float(15.0, config=True, help="Seconds for which a place is kept after its page was closed.")
     patience = Float(10.0, config=True, help="Seconds without asking after which a place in the queue is lost.")
-    computing_at_once = Float(
-        60.0, config=True, help="Seconds of a processor for one visitor's kernels; a page takes few."
-    )
+    computing_at_once = Float(60.0, config=True, help="Processor seconds for one visitor's kernels; a page needs few.")
 
     kind = "gate"
     max_frame = 128 * KIB

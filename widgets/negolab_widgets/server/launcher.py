@@ -197,11 +197,11 @@ def _check_options(options: LaunchOptions) -> tuple[Address, config.KernelUser |
         for field in _FOR_STUDIES:
             if getattr(options, field) != getattr(defaults, field):
                 name = "--" + field.replace("_", "-")
-                raise ValueError(f"{name} is for a study: give its file, negolab serve STUDY.toml {name} ...")
+                raise ValueError(f"{name} applies only to a study: use negolab serve STUDY.toml {name} ...")
     elif not options.study.is_file():
         raise ValueError(f"there is no study {options.study}: create a study with negolab new study")
     elif options.port == options.desk_port:
-        raise ValueError(f"--port and --desk-port are both {options.port}: choose two")
+        raise ValueError(f"--port and --desk-port are both {options.port}: choose two different ports")
     _check_tables(options)
     address = addresses.serving_address(options)
     check_port_free(options.host, options.port)
@@ -420,7 +420,7 @@ def _check_lab_folder(folder: Path) -> None:
     """Raise `ValueError` for links to elsewhere, which a stranger's folder may hold."""
     for source in notebooks().rglob("*"):
         if (target := folder / source.relative_to(notebooks())).is_symlink():
-            raise ValueError(f"{target} is a link, and links are not followed here; remove it")
+            raise ValueError(f"{target} is a symbolic link, which negolab does not follow here; remove it")
 
 
 def _copy_new(source: str, target: str) -> str:

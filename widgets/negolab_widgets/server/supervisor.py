@@ -93,7 +93,7 @@ class Child:
             self.process = None
             self._on_end(_exit_text(code))
         elif self.away and now - self._started >= STEADY:
-            print_warning(f"{self.name} is back: it was unavailable since {self._since}")
+            print_warning(f"{self.name} is back: it had been unavailable since {self._since}")
             self.away = self._told = ""
             self._deaths = 0
             self._lines.clear()
@@ -115,8 +115,8 @@ class Child:
         is_quick = now - self._started < STEADY
         self._deaths = self._deaths + 1 if is_quick else 0
         self._next = now + (min(MAX_PAUSE, FIRST_PAUSE * 2**self._deaths) if is_quick else 0.0)
-        ended = "ends again and again since" if self.away else "ended at"
-        self.away = f"{self.name} {ended} {self._since} ({why}) and is started again"
+        ended = "has ended repeatedly since" if self.away else "ended at"
+        self.away = f"{self.name} {ended} {self._since} ({why}) and is being restarted"
         if self.away != self._told and (not self._told or now - self._told_at >= BETWEEN_NOTICES):
             self._told, self._told_at = self.away, now
             print_warning(self.away)

@@ -38,7 +38,7 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
         self._end = end
         self._number: int | None = None
         self._reason = w.Text(
-            description="Reason (it is kept)", placeholder="why the study ends for them", continuous_update=False
+            description="Reason (it will be stored)", placeholder="why the study ends for them", continuous_update=False
         )
         yes, no = w.Button(description="Yes, end it"), w.Button(description="No, continue")
         self._title, self._notice = w.HTML(), w.HTML(warning(""))
@@ -53,7 +53,7 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
         self._close(warning(""))
         self._number = number
         title = html.element("h2", f"End the study for participant {number}?", cls="nl-heading nl-ending")
-        self._title.value = html.join([title, html.element("p", "The match they play ends too.")])
+        self._title.value = html.join([title, html.element("p", "The match they are playing ends too.")])
         set_visible(self._form, True)
 
     def _end_study(self) -> None:
@@ -62,7 +62,7 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
             return
         number, why = self._number, self._reason.value.strip()
         if not why:
-            self._notice.value = warning("Give a reason: it is kept.")
+            self._notice.value = warning("Give a reason; it will be stored.")
             return
         try:
             self._end(number, why)
@@ -129,7 +129,7 @@ class Monitor(Page):
             state = decode_state(self._host.ask("/monitor"))
         except HostUnreachable:
             self._lost = self._lost or time.strftime("%H:%M:%S")
-            since = f"The host cannot be reached since {self._lost}. It restarts automatically."
+            since = f"The host has been unreachable since {self._lost}. It restarts automatically."
             raise HostUnreachable(self._away() or since) from None
         self._lost = ""
         return state

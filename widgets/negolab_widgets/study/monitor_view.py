@@ -71,7 +71,7 @@ def _sort_key(person: Person, seen: MonitorState) -> tuple[bool, bool, int, floa
     return not needs_attention(person, seen), not person.errors, stage, age, person.number
 
 
-NO_STUDY = "No study is served: start `negolab serve STUDY.toml`."
+NO_STUDY = "No study is being served: start `negolab serve STUDY.toml`."
 
 _DASH = "\N{EN DASH}"
 
@@ -104,7 +104,7 @@ def render_people(seen: MonitorState) -> Markup:
     empty = (
         "Nobody has opened a link yet."
         if seen.people
-        else "Nobody is invited yet: invite people with `negolab study links`."
+        else "Nobody has been invited yet: invite people with `negolab study links`."
     )
     body = table(head, rows, "Participants", cls="nl-watched nl-people nl-long") if rows else element("p", empty)
     words = element("p", " ".join(summary)) if seen.people else ""
@@ -189,7 +189,7 @@ def render_treatments(seen: MonitorState) -> Markup:
 
 
 def _treatment_row(cell: TreatmentCount) -> list[object]:
-    held = f"{(cell.active + cell.complete) / cell.weight:.2f}" if cell.weight else "not in the study file now"
+    held = f"{(cell.active + cell.complete) / cell.weight:.2f}" if cell.weight else "no longer in the study file"
     return [cell.name, f"{cell.weight:g}", cell.active, cell.complete, cell.dropped, held]
 
 
@@ -221,7 +221,7 @@ def render_errors(seen: MonitorState) -> Markup:
 def render_server(gate: GateNumbers | None) -> Markup:
     """Render what the participants' server carries, and what it refused."""
     if gate is None:
-        return panel("Server", element("p", "Nothing is known of it yet."))
+        return panel("Server", element("p", "Nothing is known about it yet."))
     rows = [
         ("Kernels in use", f"{gate.kernels} of {gate.max_kernels}"),
         ("Kernels kept warm", gate.warm),
