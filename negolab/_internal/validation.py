@@ -24,6 +24,8 @@ from msgspec import inspect as types
 from negolab._internal.files import read_text
 
 S = TypeVar("S", bound=msgspec.Struct)
+MAX_TIME = 2**37
+"""Seconds since 1970 of a time that is read, less than this: in the year 6325, as calendars and tables end in 9999."""
 
 
 def suggest(name: str, known: Iterable[str], main: Iterable[str] = ()) -> str:

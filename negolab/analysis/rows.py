@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from negolab._internal.validation import MAX_TIME
 from negolab.analysis import measures as measured
 from negolab.analysis.claims import judge
 from negolab.analysis.columns import Columns
@@ -111,7 +112,7 @@ def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
         **{name: found.get(name) for name in ("joint", "possible")},
         "agreed": has_agreed(row),
         "has_fallback": bool(row["fallbacks_a"] or row["fallbacks_b"]),
-        "started": datetime.fromisoformat(header.created).timestamp() if header.created else None,
+        "started": _time(header.created) if header.created else None,
         "version": header.negolab or None,
     }
     for seat in SEATS:
@@ -131,6 +132,14 @@ def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
             "lost_by": lost[1] if lost and lost[0] == seat else None,
             **_taken(record, seat),
         }
+
+
+def _time(text: str) -> float:
+    """Return a time in seconds since 1970; `ValueError` if it is none, or one that no table can hold."""
+    time = datetime.fromisoformat(text).timestamp()
+    if not 0 <= time < MAX_TIME:
+        raise ValueError(f"{text} is not the time of a match")
+    return time
 
 
 _OF_MATCH = (

@@ -35,21 +35,29 @@ Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records."
 
 @contextmanager
 def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
-    """Open the folder for records with these ids; an import that was stopped goes on there, and one that fails leaves
-    no new folder.
+    """Open the folder for records with these ids; an import that was stopped goes on there, and one that fails removes
+    the folders that it made, but those in which others have put something.
 
     Raises:
         ValueError: The folder holds a run, or records of something else.
     """
-    new = [folder for folder in (out, *out.parents) if not folder.exists()]
+    made = list[Path]()
+    for folder in reversed((out, *out.parents)):
+        if not folder.exists():
+            with suppress(FileExistsError):  # another program is faster
+                folder.mkdir()
+                made.append(folder)
     try:
         with Store(out).for_single_matches() as store:
             if others := store.ids() - ids:
                 raise ValueError(f"{out} already contains other records, such as {min(others)}: choose another folder")
             yield store
     except Exception:
-        if new:
-            shutil.rmtree(new[-1], ignore_errors=True)
+        if out in made:
+            shutil.rmtree(out, ignore_errors=True)
+        for folder in reversed(made):
+            with suppress(OSError):
+                folder.rmdir()
         raise
 
 

@@ -19,7 +19,7 @@ import msgspec
 import pandas as pd
 
 from negolab._internal.files import MAX_BYTES, append, read_bytes
-from negolab._internal.validation import check_name, is_json, located, suggest
+from negolab._internal.validation import MAX_TIME, check_name, is_json, located, suggest
 from negolab.analysis.columns import Column, Columns, write_csv, write_xlsx
 from negolab.analysis.rows import utterance_rows
 from negolab.analysis.table_columns import MATCH
@@ -143,7 +143,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
     coder: str
     place: Place
     codes: dict[str, Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]] = {}
-    at: Annotated[float, msgspec.Meta(ge=0, lt=2**38)] = msgspec.field(default_factory=time.time)
+    at: Annotated[float, msgspec.Meta(ge=0, lt=MAX_TIME)] = msgspec.field(default_factory=time.time)
     quotes: dict[str, str] = {}
 
 

@@ -23,6 +23,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
 
@@ -258,8 +259,24 @@ def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
     if database.file:
         kept = database.file.with_name(name)
     else:
-        kept = platformdirs.user_data_path("negolab", ensure_exists=True) / f"{database.id}-{name}"
+        kept = platformdirs.user_data_path("negolab").absolute() / f"{database.id}-{name}"
+        with _named(kept.parent):
+            kept.parent.mkdir(parents=True, exist_ok=True)
     return list(dict.fromkeys(log.absolute() for log in (beside.with_name(name), kept)))
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Say what cannot be written, and what to do; no payment is lost by that."""
+    try:
+        yield
+    except OSError as error:
+        is_own = path.is_relative_to(platformdirs.user_data_path("negolab").absolute())
+        what = "the log of bonuses cannot be kept there" if is_own else "cannot be written"
+        advice = "set XDG_DATA_HOME to another folder, always the same one," if is_own else "fix that"
+        if isinstance(error, FileExistsError) and not is_own:
+            advice = "move it elsewhere"
+        raise ValueError(f"{path}: {what}: {error.strerror}; {advice} and run the command again") from None
 
 
 def _noted(log: Path) -> dict[str, str]:
@@ -289,8 +306,8 @@ def _check_noted(log: Path, written: Collection[str]) -> None:
         if sha256 not in written:
             raise ValueError(
                 f"{log}: this database did not write {path}: it is an older copy or a different database, so the "
-                f"same people would be paid again; restore the newest database, or move {log.name} elsewhere if that "
-                "file paid none of them"
+                f"same people would be paid again; restore the newest database, or move {log.name} elsewhere and "
+                "delete from the panel's export whom that file paid"
             )
 
 
@@ -383,14 +400,11 @@ def _write(
 
 def _store(path: Path, content: bytes, logs: Sequence[Path], again: bool) -> None:
     """Note a file and create it. `again`: what a run that broke off left of it may be there, but never another file."""
-    try:
-        with private_files():
+    line = _line(hashlib.sha256(content).hexdigest(), path.absolute())
+    with private_files():
+        for log in logs:
+            with _named(log):
+                append(log, line)
+        with _named(path):
             is_left = again and path.is_file() and content.startswith(path.read_bytes())
-            for log in logs:
-                append(log, _line(hashlib.sha256(content).hexdigest(), path))
             atomic_write(path, content, new=not is_left)
-    except OSError as error:
-        raise ValueError(
-            f"{path}: cannot be written: {error.strerror}; "
-            f"{'move it elsewhere' if isinstance(error, FileExistsError) else 'fix that'} and run the command again"
-        ) from None

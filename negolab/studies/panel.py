@@ -98,7 +98,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
             id = _unwrapped(row[form.id_column] or "")
             status = _unwrapped(row[form.status_column] or "") if form.status_column else ""
             if not id:
-                raise ValueError(f"{file}: line {reader.line_num}: {form.id_column!r} is empty")
+                raise ValueError(f"{file}: line {reader.line_num}: {form.id_column!r} is empty: remove the line")
             if id.startswith(FORMULA_STARTS):
                 raise ValueError(
                     f"{file}: line {reader.line_num}: {id!r} looks like a formula, which a spreadsheet would "

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from negolab.cli.corpora import open_store
 from negolab.store import read
 from tests.formats.test_dealornodeal import corpus_file
 from tests.support.command import NEGOLAB, negolab, refusal, succeeding
@@ -96,6 +97,21 @@ def test_an_import_that_fails_on_its_way_leaves_no_folder(file: Path, tmp_path: 
     )
     assert full.returncode == 2 and f"{out}/records.jsonl: file too large" in full.stderr
     assert not (tmp_path / "new").exists()
+
+
+def test_an_import_that_fails_leaves_what_others_put_beside_it(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "more" / "run"
+    with pytest.raises(ValueError, match="on its way"), open_store(out, set()):
+        (tmp_path / "new" / "notes.txt").write_text("mine")
+        raise ValueError("on its way")
+    assert [path.name for path in (tmp_path / "new").rglob("*")] == ["notes.txt"]
+
+
+def test_two_imports_into_one_folder_leave_it_to_the_first(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "run"
+    with open_store(out, set()), pytest.raises(ValueError, match="in use"), open_store(out, set()):
+        pass
+    assert out.is_dir()
 
 
 def test_a_folder_with_other_records_is_refused(file: Path, tmp_path: Path) -> None:

@@ -457,7 +457,7 @@ def test_persona_settings_and_label_stand_where_a_match_is_shown_and_a_refused_p
     settings = f"temperature=0.5,top_p=0.9,label=mine,history=last:2,persona={tmp_path / 'tough.txt'}"
     server.set(refuses=["temperature"])
     ran = played(server, tmp_path / "run", "--no-cache", a=f"llm:fake,{settings}")
-    assert "fake takes no temperature: it is omitted" in ran.stderr
+    assert "fake does not accept temperature: it is omitted" in ran.stderr
     (record,) = nl.read(tmp_path / "run")
     assert record.header.notes["models"]["A"]["parameters"] == {"top_p": 0.9, "max_tokens": 1000}
     shown = "mine, persona tough.txt (7a7d25e6), form=free, chat=True, history=last:2, max_tokens=1000, top_p=0.9"

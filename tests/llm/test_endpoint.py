@@ -323,7 +323,7 @@ def test_a_parameter_of_sampling_that_the_model_does_not_take_is_left_out_and_to
     told: list[str] = []
     server.set(refuses=refuses)
     assert ask(server, make_call(model=model, temperature=0.5), notify=told.append).attempts == attempts
-    assert told == [f"{model} takes no temperature: it is omitted"]
+    assert told == [f"{model} does not accept temperature: it is omitted"]
 
 
 def test_a_parameter_without_which_answers_are_others_ends_the_run(server: Server) -> None:

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from decimal import Decimal
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -271,6 +272,23 @@ def test_a_restored_dump_is_known_when_the_study_file_was_moved(database_url: st
     panel.file = panel.file.rename(tmp_path / "elsewhere" / panel.file.name)
     with pytest.raises(ValueError, match=r"haggling-bonuses.log: this database did not write"):
         panel.settle(("one", "APPROVED"))
+
+
+def test_a_log_that_cannot_be_kept_is_named_with_what_to_do(
+    panel: Panel, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    panel.add("one")
+    log = tmp_path / "haggling-bonuses.log"
+    log.symlink_to(tmp_path / "nowhere" / "log")
+    with pytest.raises(ValueError, match=r"haggling-bonuses\.log: cannot be written: .*run the command again"):
+        panel.settle(("one", "APPROVED"))
+    log.unlink()
+    assert panel.settle(("one", "APPROVED")).resumed == [tmp_path / "haggling-bonus-1.csv"]
+    (tmp_path / "own").write_text("a file")
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
+    elsewhere: Any = SimpleNamespace(file=None, id="0" * 32)  # as PostgreSQL has no file
+    with pytest.raises(ValueError, match=r"own/negolab: the log of bonuses cannot be kept there: .*set XDG_DATA_HOME"):
+        bonus._payment_logs(elsewhere, panel.study, panel.file)
 
 
 def test_a_line_separator_in_a_path_and_a_torn_line_leave_the_log_readable(panel: Panel) -> None:

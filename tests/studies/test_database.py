@@ -616,6 +616,17 @@ def test_a_note_that_is_damaged_is_named(database: Database) -> None:
         database.bonuses("s")
 
 
+@pytest.mark.database
+@pytest.mark.parametrize("time", ["1e300", "-1", "2e11"])
+def test_a_time_that_no_calendar_has_is_refused_when_a_database_is_opened(database_url: str, time: str) -> None:
+    with closing(Database(database_url)) as database:
+        database.note("kept", "test")
+        with database._write() as c:
+            c.execute(sa.text(f"UPDATE notes SET at = {time}"))
+    with pytest.raises(ValueError, match=r"its table notes is damaged: restore a copy"):
+        Database(database_url)
+
+
 @pytest.mark.parametrize("value", ["'abc'", "x'ff'", "9e999", "1e300", "-1"])
 def test_a_value_of_another_type_is_refused_when_the_file_is_opened(tmp_path: Path, value: str) -> None:
     with closing(Database(tmp_path / "people.db")) as database:

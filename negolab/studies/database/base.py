@@ -161,7 +161,7 @@ class BaseDatabase:
         metadata.create_all(c)
         if self._lacks({"writes": writes, **counts(c)}):
             raise ValueError(f"{self}: the latest saved data is missing; restore the newest copy, or restart the host")
-        if there and self.file is not None:
+        if there:
             check_types(c, str(self))
         check_whole(c, str(self))
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, "writes": "0", **kept}

@@ -13,6 +13,7 @@ from urllib.parse import quote
 import sqlalchemy as sa
 from sqlalchemy.engine import Connection
 
+from negolab._internal.validation import MAX_TIME
 from negolab.game import SEATS
 from negolab.studies.database.schema import (
     answers,
@@ -101,12 +102,13 @@ _STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
 
 
 def check_types(c: Connection, name: str) -> None:
-    """Raise `ValueError` for a value that is not of its column's type: SQLite takes any."""
+    """Raise `ValueError` for a value that is not of its column's type, as SQLite takes any, or for no usable time."""
+    is_loose = c.dialect.name == "sqlite"
     for table in metadata.sorted_tables:
-        odd = [sa.func.typeof(one).not_in(_stored(one)) for one in table.columns]
-        odd += [~one.between(0, 2**38) for one in table.columns if one.type.python_type is float]  # times
+        odd = [sa.func.typeof(one).not_in(_stored(one)) for one in table.columns] if is_loose else []
+        odd += [~one.between(0, MAX_TIME) for one in table.columns if one.type.python_type is float]
         odd += [one.not_in(SEATS) for one in table.columns if one.name == "seat"]
-        if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(*odd)).limit(1)):
+        if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(sa.false(), *odd)).limit(1)):
             raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import msgspec
 import sqlalchemy as sa
 
+from negolab.formatting import escape_control
 from negolab.studies.database.base import BaseDatabase, alone, log
 from negolab.studies.database.schema import meta, notes
 from negolab.studies.payment import Currency
@@ -97,9 +98,8 @@ class Payments(BaseDatabase):
                     c.execute(meta.insert().values(name=f"bonus run of {study}", value=me))
                     break
             if held != seen:
-                log.warning(
-                    "waiting for another run (%s) to end, or for %.0f s if it is dead", held.rsplit(",", 1)[0], LEASE
-                )
+                other = " ".join(escape_control(held.rsplit(",", 1)[0]).split())[:200]
+                log.warning("waiting for another run (%s) to end, or for %.0f s if it is dead", other, LEASE)
                 seen, since = held, time.monotonic()
             time.sleep(0.1)
         try:
