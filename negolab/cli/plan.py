@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from negolab._internal.validation import suggest
+from negolab._internal.validation import located, suggest
 from negolab.cli.options import Group, Modules, Trust, import_games
 from negolab.cli.play import escape_line
 from negolab.formatting import parse_number
@@ -55,7 +55,8 @@ def plan(
         rows = rows.assign(opponent=rows["opponent"].where(is_shared, f"set by {between}"))
     scale, words = _unit(run, outcome)
     unit = f" {words}" if words else ""
-    rows = rows.assign(**{outcome: rows[outcome].astype(float) / scale})
+    with located(f"--outcome {outcome!r} must be a column of numbers", (ValueError, TypeError)):
+        rows = rows.assign(**{outcome: rows[outcome].astype(float) / scale})
     repeats = float(rows.groupby([side, "draw", "opponent", "seat", *others], dropna=False).size().mean())
     found = [
         (power, count, plan_from_pilot(rows, one, two, outcome, effect, power, repeats=count, side=side, by=others))

@@ -89,6 +89,7 @@ def test_the_command_plans_from_a_batch_and_says_what_is_wrong_in_one_line(tmp_p
     assert first[0] == "80%" and int(first[4]) == 2 * int(first[2]), "a draw is played from both seats"
     for words, said in {
         ("--effect", "5", "--outcome", "payof"): "--outcome 'payof': the run has no such column: did you mean payoff?",
+        ("--effect", "5", "--outcome", "match"): "--outcome 'match' must be a column of numbers: could not convert",
         (
             "--effect",
             "5",
