@@ -121,6 +121,8 @@ def read_map(path: Path) -> ImportMap:
         if not scenario.resolve().is_relative_to(path.parent.resolve()):
             raise ValueError(f"{path}: preset is outside the map's folder: copy {preset} next to the map")
         plan.game["preset"] = str(scenario)
+    if halves := [part for part, by in plan.offer.items() if not isinstance(by, str) and len(by) < len(SEATS)]:
+        raise ValueError(f"{path}: offer.{halves[0]} must name one column, or a column each for A and B")
     return plan
 
 
