@@ -152,8 +152,9 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
     sheet = sheet.fillna("").map(str.strip)
     sheet.index += 1
-    sheet.columns = [*sheet.iloc[0]]
-    return sheet[1:]
+    head = int(bool(re.match(r"sep=.\n(?=.)", text, re.IGNORECASE)))  # names the delimiter for Excel: no header yet
+    sheet.columns = [*sheet.iloc[head]]
+    return sheet[head + 1 :]
 
 
 class Turn(NamedTuple):
