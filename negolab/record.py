@@ -33,11 +33,18 @@ _Of = TypeVar("_Of")
 _Found = TypeVar("_Found")
 
 
+class PersonaNote(TypedDict):
+    """The file of a persona, and its hash."""
+
+    file: str
+    sha256: str
+
+
 class ModelNote(TypedDict, total=False):
     """Settings of the model of a seat, as `LLM.notes` writes it."""
 
     label: str
-    persona: dict[str, str]
+    persona: PersonaNote
     parameters: dict[str, Any]
 
 

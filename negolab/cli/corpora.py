@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from tqdm import tqdm
 
+from negolab._internal.validation import located
 from negolab.cli.options import Group, Modules, import_modules
 from negolab.cli.play import MAX_NAMED, escape_line, print_some
 from negolab.formatting import counted
@@ -84,6 +85,8 @@ def import_records(
         for id_, (place, make) in tqdm(found.items(), unit=unit, file=sys.stderr, mininterval=0.5, disable=None):
             try:
                 record = make()
+                with located("it contains what no record can hold", (UnicodeEncodeError, RecursionError)):
+                    record.to_line()
             except ValueError as error:
                 errors.append(f"{place}: {error}")
                 continue

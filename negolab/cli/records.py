@@ -304,7 +304,7 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
         tables = tables._replace(others={**tables.others, "codes": ([*tables.join, *CODES], coded)})
     rows = export.export(tables, folder, endings, source)
     print_left_out(opened)
-    if "matches" not in rows:
+    if "measures" not in rows:  # a row for each match, even where the game fails on other tables
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))
     print(export.describe_rows(rows))
     print(play.escape_line(str(folder)))

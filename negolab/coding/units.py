@@ -45,8 +45,18 @@ _ATTRIBUTES = 8
 _LONG = 1 << 18
 """Bytes of a tag with the text behind it, and of the head of a part: a cell's text has fewer."""
 _SHORT_TAGS = re.compile(rb"(?:[^<]{0,%d}+<)*+[^<]{0,%d}+" % (_LONG, _LONG))
-_UNREAD = ("customXml/", "xl/media/")
-"""Parts of a workbook that hold no cells: queries and pictures."""
+_UNREAD = ("customXml/", "xl/media/", "xl/chartsheets/")
+"""Parts of a workbook that hold no cells: queries, pictures and charts."""
+_NO_VALUE = re.compile(
+    rb"""<(\w+:|)c\b(?![^<>]*?\st=["']str)(?:[^<>]*?\s(r=["'][A-Z]+\d+["']))?+[^<>]*+>"""
+    rb"""\s*+<\1f\b(?:[^<>]*+(?<=/)>|[^<>]*+>[^<]*+</\1f\s*+>)"""
+    rb"""\s*+(?:<\1v\s*+(?:/>|>\s*+</\1v\s*+>)\s*+)?+</\1c\s*+>"""
+)
+"""A cell whose formula was never computed, which openpyxl reads as an empty cell; one that gives an empty text is a
+`str`."""
+_FORMULA = "#FORMULA"
+_MARKED = rb'<\1c \2 t="str"><\1v>%b</\1v></\1c>' % _FORMULA.encode()
+"""Such a cell with a text that says so."""
 _MAX_TEXT = MAX_BYTES >> 3
 """Characters in a sheet that we write: a file may have some five bytes for one."""
 MOST_CODERS, MOST_CODES = 100, 1000
@@ -340,7 +350,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     from openpyxl import load_workbook
 
     packing = (BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError)
-    kinds = (*packing, RuntimeError, LookupError, ArithmeticError, ValueError, TypeError, SyntaxError)
+    kinds = (*packing, RuntimeError, LookupError, ArithmeticError, AttributeError, ValueError, TypeError, SyntaxError)
     data = io.BytesIO(read_bytes(path))
     with located(f"{path}: cannot be read as a workbook", kinds):
         with ZipFile(data) as packed, ZipFile(checked := io.BytesIO(), "w") as kept:
@@ -349,13 +359,15 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
                 raise ValueError(f"it exceeds the maximum of {MAX_BYTES >> 20} MiB when unpacked")
             for part in parts:
                 _check_part(part.filename, xml := packed.read(part))
-                kept.writestr(part.filename, xml)
-        sheet = load_workbook(checked, read_only=True, data_only=True).worksheets[0]
+                kept.writestr(part.filename, _NO_VALUE.sub(_MARKED, xml))
+        sheet = load_workbook(checked, read_only=True, data_only=True, keep_links=False).worksheets[0]
         found: dict[int, list[str]] = {}
         left = MAX_BYTES  # cells may share one text, which is short when packed
         for number, cells in enumerate(sheet.iter_rows(max_row=_MAX_ROWS, max_col=_width(sheet), values_only=True), 1):
             if cells.count(None) < len(cells):
                 found[number] = ["" if cell is None else str(cell).strip() for cell in cells]
+                if _FORMULA in found[number]:
+                    raise ValueError(f"row {number} has a formula without a value: replace formulas by their values")
                 if (left := left - sum(map(len, found[number])) - _CELL_BYTES * len(cells)) < 0:
                     raise ValueError(f"it exceeds the maximum of {MAX_BYTES >> 20} MiB of text")
     head, *body = [*found.values()] or [[]]
@@ -367,6 +379,8 @@ def _check_part(name: str, xml: bytes) -> None:
     most = _MAX_ELEMENTS if name.startswith(("xl/worksheets/", "xl/sharedStrings.")) else _MAX_OTHERS
     if xml.count(b"<") - xml.count(b"</") > most or xml.count(b"=") > _ATTRIBUTES * most:
         raise ValueError(f"its {name} has more than {most:,} elements: copy its cells to a .csv file")
+    if name.startswith("xl/workbook") and b"http://purl.oclc.org/ooxml/" in xml:
+        raise ValueError("it is in the format Strict Open XML: save it as an ordinary Excel workbook or as a .csv file")
     # The parser reads what it has of a tag or comment again with each piece that it is given.
     is_xml = xml.lstrip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n").startswith(b"<")
     head = xml.find(b"?>", max(0, xml.rfind(b"<?")))

@@ -92,8 +92,8 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
     """
     try:
         return _to_record(dialogue, file)
-    except (KeyError, TypeError, AttributeError, StopIteration) as error:
-        raise ValueError(f"the dialogue is incomplete: {type(error).__name__}: {error}") from None
+    except (LookupError, TypeError, AttributeError, ArithmeticError, StopIteration) as error:
+        raise ValueError(f"the dialogue is incomplete or damaged: {type(error).__name__}: {error}") from None
 
 
 def _to_record(dialogue: Dialogue, file: str) -> Record:

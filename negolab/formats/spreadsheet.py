@@ -121,6 +121,8 @@ def read_map(path: Path) -> ImportMap:
         if not scenario.resolve().is_relative_to(path.parent.resolve()):
             raise ValueError(f"{path}: preset is outside the map's folder: copy {preset} next to the map")
         plan.game["preset"] = str(scenario)
+    if halves := [part for part, by in plan.offer.items() if not isinstance(by, str) and len(by) < len(SEATS)]:
+        raise ValueError(f"{path}: offer.{halves[0]} must name one column, or a column each for A and B")
     return plan
 
 
@@ -150,8 +152,9 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
     sheet = sheet.fillna("").map(str.strip)
     sheet.index += 1
-    sheet.columns = [*sheet.iloc[0]]
-    return sheet[1:]
+    head = int(bool(re.match(r"sep=.\n(?=.)", text, re.IGNORECASE)))  # names the delimiter for Excel: no header yet
+    sheet.columns = [*sheet.iloc[head]]
+    return sheet[head + 1 :]
 
 
 class Turn(NamedTuple):

@@ -63,6 +63,15 @@ def test_the_game_of_a_folder_is_loaded_again_where_its_user_has_run_it(own_game
         assert ran.returncode == 0 and not ran.stderr, ran.stderr
 
 
+def test_records_of_which_a_game_cannot_tell_what_the_table_of_matches_needs_are_exported_without_it(
+    own_game: Path, tmp_path: Path
+) -> None:
+    own_game.write_text(f"{own_game.read_text()}\nUltimatum.own_value = lambda *_: {{}}['own']\n")
+    negolab("watch", str(own_game), "--seed", "2", "--out", str(tmp_path / "run"))
+    ran = succeeding("export", str(tmp_path / "run"), "--to", "csv")
+    assert "1 measure" in ran.stdout and "left empty for 1 match: matches: KeyError: 'own'" in ran.stderr
+
+
 def test_code_that_was_never_run_here_is_run_only_with_trust(
     own_game: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -438,6 +438,56 @@ def test_a_query_or_a_picture_in_a_workbook_is_not_read(run: Path, book: Codeboo
     assert "0 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
 
 
+def rewrite(sheet: Path, part: str, old: str, new: str) -> None:
+    """Replace text in a part of a workbook."""
+    with ZipFile(sheet) as packed:
+        parts = {name: packed.read(name) for name in packed.namelist()}
+    assert old.encode() in parts[part]
+    with ZipFile(sheet, "w", ZIP_DEFLATED) as packed:
+        for name, xml in parts.items():
+            packed.writestr(name, xml.replace(old.encode(), new.encode()) if name == part else xml)
+
+
+def test_an_empty_chart_and_a_link_to_another_workbook_are_not_read(run: Path, book: Codebook) -> None:
+    from openpyxl import load_workbook
+
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    workbook = load_workbook(sheet)
+    workbook.create_chartsheet("Chart", 0)
+    workbook.save(sheet)
+    space = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"
+    link = f'<externalReferences><externalReference xmlns:r="{space}" r:id="rId99"/></externalReferences>'
+    rewrite(sheet, "xl/workbook.xml", "</workbook>", f"{link}</workbook>")
+    assert "0 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
+
+
+@pytest.mark.parametrize("formula", ["<f>1+0</f><v></v>", "<f>1+0</f>", '<f t="shared" si="0"/><v />'])
+def test_a_formula_without_a_value_is_refused_with_its_row_and_one_with_a_value_is_read(
+    formula: str, run: Path, book: Codebook
+) -> None:
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    fill(sheet, threat="1", tone="2")
+    page, cell = "xl/worksheets/sheet1.xml", '<c r="D4" t="inlineStr"><is><t>1</t></is></c>'
+    computed = '<c r="D4"><f>1+0</f><v>1</v></c><c r="F4" t="str"><f>""</f><v></v></c>'
+    rewrite(sheet, page, cell, computed)
+    assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
+    rewrite(sheet, page, computed, f'<c r="D4">{formula}</c>')
+    said = "read as a workbook: row 4 has a formula without a value: replace formulas by their values"
+    with pytest.raises(ValueError, match=rf"anna\.xlsx: cannot be {said}"):
+        exchange(run, "tone", book, "anna", sheet)
+
+
+def test_a_workbook_in_a_format_that_is_not_read_is_refused_with_what_to_do(run: Path, book: Codebook) -> None:
+    sheet = run.parent / "anna.xlsx"
+    exchange(run, "tone", book, "anna", sheet)
+    usual = "http://schemas.openxmlformats.org/spreadsheetml/2006/main"
+    rewrite(sheet, "xl/workbook.xml", usual, "http://purl.oclc.org/ooxml/spreadsheetml/main")
+    with pytest.raises(ValueError, match=r"Strict Open XML: save it as an ordinary Excel workbook or as a \.csv file"):
+        exchange(run, "tone", book, "anna", sheet)
+
+
 def test_a_text_with_characters_that_no_workbook_may_hold_is_read_back_without_them(run: Path, book: Codebook) -> None:
     sheet = run.parent / "anna.xlsx"
     write_sheet(sheet, [Unit("one", "a\x1f\ufffe\uffffb")], book)

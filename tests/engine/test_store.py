@@ -66,6 +66,10 @@ def test_a_bad_line_inside_a_file_is_named(tmp_path: Path) -> None:
     [
         ({"notes": {"models": "x"}}, "not a record: Expected `object`, got `str` - at `$.header.notes.models`"),
         ({"notes": {"models": {"A": {"persona": 7}}}}, "got `int` - at `$.header.notes.models[...].persona`"),
+        (
+            {"notes": {"models": {"A": {"persona": {"sha256": "0"}}}}},
+            "not a record: Object missing required field `file` - at `$.header.notes.models[...].persona`",
+        ),
         ({"notes": {"deterministic": 5}}, "got `int` - at `$.header.notes.deterministic`"),
         ({"notes": {"stopped": ["x"]}}, "got `array` - at `$.header.notes.stopped`"),
         ({"id": ""}, "Expected `str` of length >= 1 - at `$.header.id`"),

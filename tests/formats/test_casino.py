@@ -109,6 +109,8 @@ def test_a_record_replays_and_is_measured() -> None:
         (dialogue(entry(2, "Accept-Deal")), "rules don't allow"),
         (dialogue(points=(25, 17)), "but the file says"),
         (dialogue(entry(2, "Submit-Deal", {})), "is incomplete"),
+        (dialogue(entry(2, "Submit-Deal", {"issue2youget": {"Food": float("inf")}})), "damaged: OverflowError"),
+        (dialogue() | {"annotations": [["Hello  there!"]]}, "damaged: IndexError"),
         (
             dialogue(entry(2, "Submit-Deal", {**deal(1, 3, 0), "issue2theyget": deal(1, 0, 0)["issue2youget"]})),
             "divide",
@@ -140,6 +142,14 @@ def test_the_command_writes_records_and_goes_on_where_it_was_stopped(tmp_path: P
         assert "1 record, whose points match the stored ones" in ran.stdout
     assert negolab("check", str(out)).stdout.startswith("1 ")
     assert "B: [Reject] All of it? No." in negolab("replay", str(out), "--id", "casino-00007").stdout
+
+
+def test_a_dialogue_with_half_a_character_is_named_and_left_out_alone(tmp_path: Path) -> None:
+    wrong = {**dialogue(), "dialogue_id": 8, "annotations": [["Hello  there!", "\ud800"]]}
+    (tmp_path / "small.json").write_text(json.dumps([wrong, dialogue()]))
+    ran = succeeding("import", "casino", "small.json", "--out", "run", cwd=tmp_path)
+    assert "left out: small.json, dialogue 8: it contains what no record can hold: 'utf-8'" in ran.stdout
+    assert "run: 1 record" in ran.stdout
 
 
 # The slice of the corpus.

@@ -126,6 +126,15 @@ def test_treatments_come_along_and_each_match_is_an_observation(tmp_path: Path) 
         import_sheet(*write(tmp_path, "match,action,price\n", MAP.replace('party = "party"', "")), "bargaining")
 
 
+def test_the_line_that_names_the_delimiter_for_excel_is_no_header(tmp_path: Path) -> None:
+    made = import_sheet(
+        *write(tmp_path, "sep=;\nmatch;party;action;price\n1;seller;;50\n1;buyer;accept;\n"), "bargaining"
+    )
+    assert made.records["log-1"].header.notes["rows"] == [3, 4]
+    with pytest.raises(ValueError, match=r"columns\.match names the column 'match', which is not in"):
+        import_sheet(*write(tmp_path, "sep=;\n"), "bargaining")
+
+
 @pytest.mark.parametrize("end", ["", "1,buyer,no deal,\n"])
 def test_no_deal_without_a_move_is_an_end_without_a_move(tmp_path: Path, end: str) -> None:
     plan = 'unfinished = "no deal"\n' + MAP
@@ -168,6 +177,7 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
         (MAP.replace('"price"', '"prize"'), "offer.price names the column 'prize'"),
         (MAP.replace("action =", "acton ="), "did you mean action?"),
         (f'delimiter = "(x+x+)+y"\n{MAP}', "delimiter"),
+        (MAP.replace('"price"', '{ B = "price" }'), r"log\.toml: offer.price must name one column, or a column each"),
         (MAP.replace("[game]", '[game]\npreset = "../other.toml"'), "preset is outside the map's folder: copy"),
         *(
             (
