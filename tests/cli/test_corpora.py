@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import resource
 import subprocess
 from pathlib import Path
@@ -93,6 +94,7 @@ def test_an_import_that_fails_on_its_way_leaves_no_folder(file: Path, tmp_path: 
         [*NEGOLAB, *IMPORT, str(file), "--out", str(out)],
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # none is cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (5000, 5000)),
     )
     assert full.returncode == 2 and f"{out}/records.jsonl: file too large" in full.stderr
