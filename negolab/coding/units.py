@@ -60,7 +60,7 @@ _MARKED = rb'<\1c \2 t="str"><\1v>%b</\1v></\1c>' % _FORMULA.encode()
 _MAX_TEXT = MAX_BYTES >> 3
 """Characters in a sheet that we write: a file may have some five bytes for one."""
 MOST_CODERS, MOST_CODES = 100, 1000
-"""Most coders, and most codes of all codebooks, in a file of readings: each is compared with the others."""
+"""Most coders, and most codes of all codebooks times coders, in a file of readings: all pairs are compared."""
 
 
 class Place(NamedTuple):
@@ -212,10 +212,11 @@ def all_readings(source: Path, adding: tuple[str, str, Codebook] | None = None) 
         coder, name, book = adding
         coders.add(coder)
         codes.update((name, code) for code in book.codes)
-    if len(coders) > MOST_CODERS or len(codes) > MOST_CODES:
+    if len(coders) > MOST_CODERS or len(coders) * len(codes) > MOST_CODES:
         named = f"{len(coders):,} coders and {len(codes):,} codes"
         raise ValueError(
-            f"{file}: {named} exceed the maximum of {MOST_CODERS} or {MOST_CODES:,}: code a copy of the records"
+            f"{file}: {named} exceed the maximum of {MOST_CODERS} coders, or of {MOST_CODES:,} for coders times codes: "
+            "code a copy of the records"
         )
     return found
 

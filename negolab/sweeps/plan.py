@@ -203,10 +203,11 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
 
         Seeds depend only on the repeat: cells of one repeat draw the same deals, so that differences are paired.
         """
+        encoded = _encode_values(self.fixed)  # once, as they may be long
         for repeat in range(self.repeats):
             seed = derive_seed(self.seed, "repeat", repeat)
             for point in self.points():
-                yield make_cell(point, self.fixed, repeat, seed)
+                yield make_cell(point, self.fixed, repeat, seed, encoded)
 
     def tiny_plan(self) -> SweepPlan:
         """Return a trial of the plan: the ends of each axis, one repeat, and the changes in `tiny`."""
@@ -337,18 +338,31 @@ def _is_parameter_value(value: Any) -> bool:
     return isinstance(value, str | bool | int) or (isinstance(value, float) and isfinite(value))
 
 
-def make_cell(point: Point, fixed: Point, repeat: int, seed: int) -> SweepCell:
-    """Make a cell; its id depends only on its parameters, so that it stays the same when the plan grows."""
-    params = {**fixed, **point}
-    identity = msgspec.json.encode([params, repeat, seed], order="sorted")
+def make_cell(
+    point: Point, fixed: Point, repeat: int, seed: int, encoded: Mapping[str, bytes] | None = None
+) -> SweepCell:
+    """Make a cell; its id depends only on its parameters, so that it stays the same when the plan grows.
+
+    `encoded` is `fixed` as JSON, which is the same in all cells of a plan.
+    """
+    parts = {**(encoded or _encode_values(fixed)), **_encode_values(point)}
+    identity = b"[{%b},%d,%d]" % (b",".join(parts[name] for name in sorted(parts)), repeat, seed)
     text = ",".join(f"{name}={_text(value)}" for name, value in point.items())
     label = re.sub(r"[^\w.=,+-]+", "-", text)[:60].strip("-,.")
     return SweepCell(
         id=f"{label or 'cell'}-r{repeat}-{hashlib.sha256(identity).hexdigest()[:10]}",
-        params=params,
+        params={**fixed, **point},
         repeat=repeat,
         seed=seed,
     )
+
+
+def _encode_values(values: Point) -> dict[str, bytes]:
+    """Return each name and its value as they stand in a JSON object."""
+    return {
+        name: b"%b:%b" % (msgspec.json.encode(name), msgspec.json.encode(value, order="sorted"))
+        for name, value in values.items()
+    }
 
 
 def _text(value: Any) -> str:

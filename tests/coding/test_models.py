@@ -191,7 +191,7 @@ def test_a_model_is_not_asked_for_more_codes_or_readings_than_can_be_read_again(
     codes = {f"c{n}": 1 for n in range(999)}
     keep(run, [Reading(book="other", coder="anna", place=Place("m0"), codes=codes)])
     models = Imitated(quoting)
-    with pytest.raises(ValueError, match="2 coders and 1,001 codes exceed the maximum of 100 or 1,000: code a copy"):
+    with pytest.raises(ValueError, match="2 coders and 1,001 codes exceed the maximum of 100 coders, or of 1,000 for"):
         coded(run, models)
     readings_file(run).write_bytes(b"x" * (MAX_BYTES - 100_000))
     with pytest.raises(ValueError, match=r"readings\.ndjson: is full, at the maximum of 64 MiB"):

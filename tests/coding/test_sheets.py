@@ -258,10 +258,22 @@ def test_more_coders_codes_or_values_than_a_study_has_are_refused(run: Path, boo
     keep(run, [reading(f"c{n}", tone=1) for n in range(30)])
     assert kappas(book, {name: {} for name in latest(run, "tone")}).empty, "pairs of so many are not compared"
     keep(run, [reading(f"c{n}", tone=1) for n in range(99)])
-    said = r"readings\.ndjson: 101 coders and 2 codes exceed the maximum of 100 or 1,000: code a copy of the records"
+    said = r"readings\.ndjson: 101 coders and 2 codes exceed the maximum of 100 coders, or of 1,000 for"
     with pytest.raises(ValueError, match=said):
         exchange(run, "tone", book, "another")
     assert len(latest(run, "tone")) == 100, "and nothing of theirs was kept"
+
+
+def test_coders_and_codes_that_would_take_minutes_to_compare_are_refused(run: Path) -> None:
+    def given(coder: str, codes: int) -> Reading:
+        place = Place("treatment-0", turn=0, seat="A")
+        return Reading(book="tone", coder=coder, place=place, codes={f"c{n}": 1 for n in range(codes)})
+
+    keep(run, [given(f"coder-{n}", 200) for n in range(5)])
+    assert len(latest(run, "tone")) == 5
+    keep(run, [given("coder-0", 201)])
+    with pytest.raises(ValueError, match="5 coders and 201 codes exceed the maximum of 100 coders, or of 1,000 for"):
+        latest(run, "tone")
 
 
 def test_a_filled_sheet_of_more_codes_than_can_be_read_again_is_refused_before_any_is_kept(run: Path) -> None:
@@ -269,7 +281,7 @@ def test_a_filled_sheet_of_more_codes_than_can_be_read_again_is_refused_before_a
     sheet = run.parent / "anna.csv"
     write_sheet(sheet, [*units(run, big.unit).values()], big)
     fill(sheet, c0="1")
-    with pytest.raises(ValueError, match="1 coders and 1,001 codes exceed the maximum of 100 or 1,000: code a copy"):
+    with pytest.raises(ValueError, match="1 coders and 1,001 codes exceed the maximum of 100 coders, or of 1,000 for"):
         exchange(run, "big", big, "anna", sheet)
     assert not all_readings(run)
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import nbformat
 import pytest
 from hypothesis import given
@@ -40,6 +42,15 @@ def test_the_id_of_a_cell_follows_from_its_parameters_whatever_their_order(param
     assert make_cell(params, {}, 0, 8).id != one.id
 
 
+@given(
+    st.dictionaries(st.text(), st.integers() | st.text() | st.dictionaries(st.text(), st.booleans()), max_size=4),
+    st.dictionaries(st.text(), st.floats(allow_nan=False) | st.lists(st.text()), max_size=4),
+)
+def test_the_id_of_a_cell_is_a_hash_of_its_parameters_as_sorted_json(fixed: Any, point: Any) -> None:
+    whole = msgspec.json.encode([{**fixed, **point}, 2, 7], order="sorted")
+    assert make_cell(point, fixed, 2, 7).id.rpartition("-")[2] == hashlib.sha256(whole).hexdigest()[:10]
+
+
 @given(st.integers(-50, 50), st.integers(1, 40), st.sampled_from([0.1, 0.25, 1, 3, 0.01]))
 def test_a_range_ends_where_it_says(first: int, many: int, step: float) -> None:
     last = round(first + many * step, 2)
@@ -62,6 +73,17 @@ def test_the_cells_of_a_repeat_share_their_seed(tmp_path: Path) -> None:
 
 
 # Examples.
+
+
+def test_what_is_the_same_in_all_cells_is_encoded_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = parsed(tmp_path, GRID + "[fixed]\nlong = 'as before'\n")
+    encoded: list[bytes] = []
+    encode = msgspec.json.encode
+    monkeypatch.setattr(
+        msgspec.json, "encode", lambda value, **how: encoded.append(encode(value, **how)) or encoded[-1]
+    )
+    assert len(list(found.cells())) == 6
+    assert sum(b"as before" in part for part in encoded) == 1
 
 
 def test_the_grid_is_every_combination_but_for_those_left_out(tmp_path: Path) -> None:
