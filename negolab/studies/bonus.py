@@ -260,23 +260,19 @@ def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
         kept = database.file.with_name(name)
     else:
         kept = platformdirs.user_data_path("negolab").absolute() / f"{database.id}-{name}"
-        with _named(kept.parent):
+        with _written(kept.parent, "the log of bonuses needs it: set XDG_DATA_HOME to another folder, for good,"):
             kept.parent.mkdir(parents=True, exist_ok=True)
     return list(dict.fromkeys(log.absolute() for log in (beside.with_name(name), kept)))
 
 
 @contextmanager
-def _named(path: Path) -> Iterator[None]:
+def _written(path: Path, advice: str = "fix that") -> Iterator[None]:
     """Say what cannot be written, and what to do; no payment is lost by that."""
     try:
         yield
     except OSError as error:
-        is_own = path.is_relative_to(platformdirs.user_data_path("negolab").absolute())
-        what = "the log of bonuses cannot be kept there" if is_own else "cannot be written"
-        advice = "set XDG_DATA_HOME to another folder, always the same one," if is_own else "fix that"
-        if isinstance(error, FileExistsError) and not is_own:
-            advice = "move it elsewhere"
-        raise ValueError(f"{path}: {what}: {error.strerror}; {advice} and run the command again") from None
+        todo = "move it elsewhere" if isinstance(error, FileExistsError) else advice
+        raise ValueError(f"{path}: cannot be written: {error.strerror}; {todo} and run the command again") from None
 
 
 def _noted(log: Path) -> dict[str, str]:
@@ -403,8 +399,8 @@ def _store(path: Path, content: bytes, logs: Sequence[Path], again: bool) -> Non
     line = _line(hashlib.sha256(content).hexdigest(), path.absolute())
     with private_files():
         for log in logs:
-            with _named(log):
+            with _written(log):
                 append(log, line)
-        with _named(path):
+        with _written(path):
             is_left = again and path.is_file() and content.startswith(path.read_bytes())
             atomic_write(path, content, new=not is_left)

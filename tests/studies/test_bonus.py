@@ -287,7 +287,7 @@ def test_a_log_that_cannot_be_kept_is_named_with_what_to_do(
     (tmp_path / "own").write_text("a file")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
     elsewhere: Any = SimpleNamespace(file=None, id="0" * 32)  # as PostgreSQL has no file
-    with pytest.raises(ValueError, match=r"own/negolab: the log of bonuses cannot be kept there: .*set XDG_DATA_HOME"):
+    with pytest.raises(ValueError, match=r"own/negolab: cannot be written: .*the log of bonuses .*set XDG_DATA_HOME"):
         bonus._payment_logs(elsewhere, panel.study, panel.file)
 
 
