@@ -97,7 +97,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
 
 
 def _to_record(dialogue: Dialogue, file: str) -> Record:
-    turns = list(_turns(dialogue["chat_logs"]))
+    turns = _turns(dialogue["chat_logs"])
     if not turns:
         raise ValueError("it contains no messages")
     first = turns[0].worker
@@ -118,21 +118,18 @@ def _to_record(dialogue: Dialogue, file: str) -> Record:
     return match.record(created="")
 
 
-def _turns(logs: Iterable[dict[str, Any]]) -> Iterator[_Turn]:
-    """Yield the messages; what a worker writes right after a rejection belongs to the same one."""
-    pending: _Turn | None = None
+def _turns(logs: Iterable[dict[str, Any]]) -> list[_Turn]:
+    """Return the messages; what a worker writes right after a rejection belongs to the same one."""
+    turns: list[_Turn] = []
     rejected = False
     for log in logs:
         text, words = _written(log)
-        if pending is not None and pending.worker == log["id"] and rejected:
-            pending = _Turn(pending.worker, f"{pending.text} {text}", pending.words + words)
-        else:
-            if pending is not None:
-                yield pending
-            pending = _Turn(log["id"], text, words)
+        if rejected and turns[-1].worker == log["id"]:
+            before = turns.pop()
+            text, words = f"{before.text} {text}", before.words + words
+        turns.append(_Turn(log["id"], text, words))
         rejected = log["text"] == _REJECTION
-    if pending is not None:
-        yield pending
+    return turns
 
 
 def _written(log: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
