@@ -80,12 +80,12 @@ class Assignment:
         before, roles = self._before(participant, page), _step(page).roles
         if before is None or roles == "drawn":
             return None
-        seat = next(seat for seat, id in before.people.items() if id == participant.id)
+        seat = before.seat_of(participant.id)
         return other(seat) if roles == "alternating" else seat
 
-    def seats(self, first: Participant, second: Participant, page: StepPage) -> dict[Seat, str | None]:
+    def seats(self, first: Participant, second: Participant, page: StepPage) -> dict[Seat, str]:
         """Return who sits where in the match of two: by their roles, or drawn by the seed of the one who came first."""
-        people: list[str | None] = [first.id, second.id]
+        people = [first.id, second.id]
         theirs = self.seat(second, page)
         seat = self.seat(first, page) or (None if theirs is None else other(theirs))
         if seat is None:

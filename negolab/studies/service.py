@@ -98,8 +98,8 @@ class StudyService(PageService):
 
     def _wake(self, stored: StoredMatch, seats: Collection[Seat] = SEATS) -> None:
         """Wake the pages of a match's participants at these seats."""
-        for seat, id in stored.people.items():
-            if id is not None and seat in seats:
+        for seat, id in stored.participants.items():
+            if seat in seats:
                 self.presence[id].touch()
 
     def _leased(self, lease: str) -> Participant:
@@ -192,7 +192,7 @@ class StudyService(PageService):
             number += not stored.practice
             if (ended := ends.get(stored.id)) is not None and (settings := self.scheduler.settings(participant, k)):
                 game = self.study.loaded(settings)
-                payoff = format_payoff(game, ended.payoffs[_seat(participant, stored)])
+                payoff = format_payoff(game, ended.payoffs[stored.seat_of(participant.id)])
                 end = match_end(game, ended.end)
                 found.append(MatchResult(stored.practice, 0 if stored.practice else number, end, payoff))
         return Results(**about, text=text, matches=tuple(found))
@@ -227,7 +227,7 @@ class StudyService(PageService):
         return Closed(**about, text=text, code=code, link=link, earnings=earned)
 
     def _playing(self, participant: Participant, page: StepPage, stored: StoredMatch, **about: int) -> Playing:
-        session, seat = self._sessions.resume(stored), _seat(participant, stored)
+        session, seat = self._sessions.resume(stored), stored.seat_of(participant.id)
         left, rounds = session.time_left(seat), page.step.matches  # type: ignore[union-attr]
         if over := session.match.ended is not None:
             left = self.scheduler.time_to_continue(participant, stored.ended)
@@ -310,7 +310,7 @@ class StudyService(PageService):
         text, turn = reply_of(action)
         if action.get("match") != stored.id:
             raise NotDelivered(texts.MOVED_ON)
-        return self._sessions.resume(stored).submit(_seat(participant, stored), text, turn)
+        return self._sessions.resume(stored).submit(stored.seat_of(participant.id), text, turn)
 
     def _next(self, participant: Participant, action: Mapping[str, Any]) -> None:
         page = self._page_of(participant)
@@ -349,7 +349,7 @@ class StudyService(PageService):
         """Lead others on from the matches of a participant who has withdrawn, which can be shown no more."""
         for stored in self._database.matches(self.study.name, participant=participant.id):
             self._sessions.close(stored.id)
-            for person in map(self._database.participant, map(str, stored.people.values())):
+            for person in map(self._database.participant, stored.participants.values()):
                 if stored.ended is not None and self._shown_match(person) == stored:
                     self.scheduler.go_on(person, passed=person.passed + 1)
             self._wake(stored)
@@ -420,7 +420,3 @@ class StudyService(PageService):
 def _is_at(action: Mapping[str, Any], where: str) -> bool:
     """Return True if an action is of the page at that `place`, or names none."""
     return bool(action.get("place", where) == where)
-
-
-def _seat(participant: Participant, stored: StoredMatch) -> Seat:
-    return next(seat for seat, id in stored.people.items() if id == participant.id)

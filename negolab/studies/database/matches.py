@@ -31,6 +31,15 @@ class StoredMatch(msgspec.Struct, frozen=True):
     people: dict[Seat, str | None]
     """Participant's id for each person's seat; None for a person outside any study."""
 
+    @property
+    def participants(self) -> dict[Seat, str]:
+        """Participant's id by seat, without persons outside any study."""
+        return {seat: id for seat, id in self.people.items() if id is not None}
+
+    def seat_of(self, participant: str) -> Seat:
+        """Return the seat of the participant with an id, who must have one."""
+        return next(seat for seat, id in self.people.items() if id == participant)
+
 
 class Matches(BaseDatabase):
     """Methods of the database for matches and their events."""

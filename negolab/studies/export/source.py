@@ -128,7 +128,7 @@ def _rounds(matches: list[StoredMatch]) -> dict[str, dict[Seat, int]]:
     counts: Counter[str] = Counter()
     rounds: dict[str, dict[Seat, int]] = {}
     for stored in matches:
-        people = {} if stored.practice else {seat: id for seat, id in stored.people.items() if id is not None}
+        people = {} if stored.practice else stored.participants
         counts.update(people.values())
         rounds[stored.id] = {seat: counts[id] for seat, id in people.items()}
     return rounds

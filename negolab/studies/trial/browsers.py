@@ -399,7 +399,7 @@ class BrowserVisit(Visitor):
     def _match(self) -> tuple[str, Seat] | None:
         """Return the id of the running match and the participant's seat; None if no match runs."""
         for match in self._database.matches(self._study.name, participant=self.id, running=True):
-            return match.id, next(seat for seat, id in match.people.items() if id == self.id)
+            return match.id, match.seat_of(self.id)
         return None
 
     async def _type(self, view: Locator, text: str) -> Locator:
