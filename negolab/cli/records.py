@@ -87,14 +87,13 @@ def replay(
     offline and without negolab; with --seat, it contains only what that seat saw.
     """
     modules = import_games(file, module, trust)
+    source = open_records(file)
     if browser:
-        open_records(file)  # refuses a path without any
         if id is not None or seat is not None:
             raise ValueError("with --browser, record and seat are chosen on the page: leave out --id and --seat")
         serve.start(
             serve.PageOptions(page="replay", source=file, modules=modules, port=port, out=out, base_urls=base_urls)
         )
-    source = open_records(file)
     records = select_records(source, id)
     views = parse_seats(seat, records)
     print_left_out(source)
