@@ -271,14 +271,11 @@ def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[Lef
 
 def _print_scores(imported: Collection[Record], by_name: bool) -> None:
     """Derive the stored scores of all episodes again, and print how many differ and in which episodes."""
-    from negolab.formats.clembench import DIFFERENCES, ScoreTally
+    from negolab.formats.clembench import DIFFERENCES, score_lines
 
-    tally = ScoreTally()
-    for record in imported:
-        tally.add(record)
     if differ := [record.id for record in imported if record.header.notes.get(DIFFERENCES)]:
         print(escape_line(f"the files disagree with the rules in {list_some(differ)}"))
-    for line in (*(tally.lines() if by_name else ()), tally.line()):
+    for line in score_lines(imported, by_name=by_name):
         print(escape_line(line))
 
 

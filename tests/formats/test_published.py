@@ -169,24 +169,26 @@ def test_a_file_that_leads_out_and_a_number_beyond_floats_cost_their_own_episode
 def test_scores_that_differ_are_counted_by_name(results: Path) -> None:
     place = next(results.rglob("scores.json"))
     place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")
-    tally = clembench.ScoreTally()
-    for record in open_source(results):
-        tally.add(record)
-    stored, same = tally.stored.total(), tally.same.total()
-    assert (tally.episodes, tally.differing, stored - same) == (9, 1, 1)
-    assert tally.line() == (
-        f"{same} of {stored} stored scores of 9 episodes re-derived; differences: Main Score 1 (in 1 of the episodes)"
+    records = list(open_source(results))
+    stored = sum(len(clembench.score_pairs(record)) for record in records)
+    *lines, line = clembench.score_lines(records, by_name=True)
+    assert line == (
+        f"{stored - 1} of {stored} stored scores of 9 episodes re-derived; "
+        "differences: Main Score 1 (in 1 of the episodes)"
     )
-    assert any("Main Score" in line and "8 of 9; first: record " in line for line in tally.lines())
+    assert any("Main Score" in line and "8 of 9; first: record " in line for line in lines)
+    assert [line] == list(clembench.score_lines(records))
 
 
 def test_every_score_of_a_published_folder_follows_from_its_dialogues() -> None:
-    source, tally = open_source(corpus()), clembench.ScoreTally()
+    source, records = open_source(corpus()), list[Record]()
     for entry in source.entries():
         assert entry.differences == ()
         assert set(entry.record.header.players.values()) == {"gpt-5-mini-2025-08-07-t1.0"}
-        tally.add(entry.record)
-    assert tally.line() == "476 of 476 stored scores of 26 episodes re-derived; differences: none"
+        records.append(entry.record)
+    assert [*clembench.score_lines(records)] == [
+        "476 of 476 stored scores of 26 episodes re-derived; differences: none"
+    ]
     assert source.left_out == (
         "clean_up: 3 episodes of another game, left out",
         "dond: 24 episodes of another game, left out",

@@ -19,7 +19,7 @@ import msgspec
 
 from negolab._internal.files import read_bytes
 from negolab.catalog import load
-from negolab.formats.clembench.scores import NOTE, compare_scores, describe_pair, score_pairs, stored_scores
+from negolab.formats.clembench.scores import NOTE, describe_pair, score_pairs, stored_scores
 from negolab.game import Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.prompt import language, languages
@@ -144,7 +144,7 @@ def read_episode(folder: Path | str) -> Imported:
     said = _read_dialogue(folder)
     source = import_published(instance, said.meta.get("experiment_name", folder.parent.name))
     match = Match(source.game, seed=0, players=said.players, id=_id(source, said), notes=_notes(source, said, folder))
-    differences = [*_replay(match, said.replies), *_compare(match, said.scores)]
+    differences = [*_replay(match, said.replies), *_compare(match.record())]
     if differences:
         match.notes[DIFFERENCES] = differences
     record = match.record()
@@ -278,11 +278,10 @@ def _replay(match: Match, heard: list[tuple[Seat, Reply]]) -> Iterator[str]:
         match.submit(seat, reply)
 
 
-def _compare(match: Match, theirs: Mapping[str, Any]) -> Iterator[str]:
+def _compare(record: Record) -> Iterator[str]:
     """Yield the differences in end, deal and scores between the file and the replayed match."""
-    replies = sum(hasattr(event, "reply") for event in match.events)
-    assert isinstance(match.game, Balloon)
-    for pair in compare_scores(theirs, match.game, match.state, replies):
+    replies = sum(hasattr(event, "reply") for event in record.events)
+    for pair in score_pairs(record):
         if not pair.same:
             yield f"reply {replies}, the last: {describe_pair(pair)}"
 
