@@ -8,7 +8,7 @@ everything that reads records reads what people did.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -237,22 +237,15 @@ PUBLISHED = Figures(1030, 1005, 1181, 167, 18.64, 37.95)
 """Of the whole corpus."""
 
 
-def figures(records: Iterable[Record]) -> Figures:
+def figures(imported: Iterable[Record]) -> Figures:
     """Compute the figures of imported records."""
-    paid: list[float] = []
-    joint: list[float] = []
-    offers = rejections = dialogues = 0
-    for record in records:
-        dialogues += 1
-        outcome = record.outcome
-        assert outcome is not None
-        points = [record.payoffs[seat] or 0 for seat in SEATS]
-        paid += points
-        joint += [sum(points)] if record.end == "AGREED" else []
-        offers += sum(outcome.details["offers"].values())
-        rejections += sum(outcome.details["rejections"].values())
-    return Figures(dialogues, len(joint), offers, rejections, _mean(paid), _mean(joint))
+    records = list(imported)
+    details = [outcome.details for record in records if (outcome := record.outcome) is not None]
+    offers, rejections = (sum(sum(one[name].values()) for one in details) for name in ("offers", "rejections"))
+    paid = [record.payoffs[seat] or 0 for record in records for seat in SEATS]
+    joint = [sum(record.payoffs[seat] or 0 for seat in SEATS) for record in records if record.end == "AGREED"]
+    return Figures(len(records), len(joint), offers, rejections, _mean(paid), _mean(joint))
 
 
-def _mean(numbers: list[float]) -> float | None:
+def _mean(numbers: Sequence[float]) -> float | None:
     return sum(numbers) / len(numbers) if numbers else None

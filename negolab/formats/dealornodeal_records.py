@@ -163,17 +163,14 @@ PUBLISHED = Figures(5916, 4765, 0.805, 6.02, 0.770)
 """Of all dialogues with both views in train.txt, val.txt and test.txt together."""
 
 
-def figures(records: Iterable[Record]) -> Figures:
+def figures(imported: Iterable[Record]) -> Figures:
     """Compute the published figures of records of one round of the exact rule."""
-    scores: list[float] = []
-    optimal: list[bool] = []
-    for record in records:
-        scores += [record.payoffs[seat] or 0 for seat in SEATS]
-        if record.end == "AGREED":
-            optimal.append(record.game.details(final_state(record))["rounds"][0]["pareto"])
-    count = len(scores) // 2
-    shares = _share(len(optimal), count), _share(sum(scores), len(scores)), _share(sum(optimal), len(optimal))
-    return Figures(count, len(optimal), *shares)
+    records = list(imported)
+    scores = [record.payoffs[seat] or 0 for record in records for seat in SEATS]
+    agreed = [record for record in records if record.end == "AGREED"]
+    optimal = [record.game.details(final_state(record))["rounds"][0]["pareto"] for record in agreed]
+    shares = _share(len(agreed), len(records)), _share(sum(scores), len(scores)), _share(sum(optimal), len(agreed))
+    return Figures(len(records), len(agreed), *shares)
 
 
 def _share(part: float, whole: int) -> float | None:
