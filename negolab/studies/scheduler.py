@@ -398,12 +398,9 @@ class Scheduler:
 
     def _completed(self, people: Iterable[str]) -> dict[str, Ending]:
         """Return the endings after a match that the rules ended: only the last one completes the study."""
-        found: dict[str, Ending] = {}
-        for id in people:
-            participant = self._database.participant(id)
-            if self._journeys.match_page(participant.treatment, participant.passed + 1) is None:
-                found[id] = "complete"
-        return found
+        everybody = map(self._database.participant, people)
+        match_page = self._journeys.match_page
+        return {p.id: "complete" for p in everybody if match_page(p.treatment, p.passed + 1) is None}
 
 
 def _match_due(participant: Participant) -> tuple[bool, str | None, int]:

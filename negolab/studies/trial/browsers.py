@@ -132,9 +132,8 @@ def find_browser() -> str | None:
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise ValueError("--browser needs playwright: pip install 'negolab[browser]'") from None
-    for program in PROGRAMS:
-        if path := shutil.which(program):
-            return path
+    if path := next(filter(None, map(shutil.which, PROGRAMS)), None):
+        return path
     with sync_playwright() as playwright:
         if Path(playwright.chromium.executable_path).is_file():
             return None

@@ -103,15 +103,11 @@ def _all_pages(study: Study) -> list[StepPage]:
 
 def _pages(study: Study, bots: Iterable[Bot]) -> Iterator[PageTimes]:
     """Yield the pages of the study with the times of those who went on from them."""
-    seconds, came = defaultdict(list), Counter[str]()
-    for bot in bots:
-        came.update({_name(visit.page) for visit in bot.visits if visit.page is not None})
-        for visit in bot.visits:
-            if visit.is_passed:
-                seconds[_name(visit.page)].append(visit.seconds)
-    for page in _all_pages(study):
-        times = seconds[name := _name(page)] or [0.0]
-        yield PageTimes(name, came[name], len(seconds[name]), median(times), max(times))
+    every = [(_name(visit.page), bot.number, visit) for bot in bots for visit in bot.visits]
+    for name in map(_name, _all_pages(study)):
+        came = {number for at, number, _ in every if at == name}
+        seconds = [visit.seconds for at, _, visit in every if at == name and visit.is_passed]
+        yield PageTimes(name, len(came), len(seconds), median(seconds or [0.0]), max(seconds, default=0.0))
 
 
 # What is wrong.
