@@ -265,7 +265,7 @@ def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[Lef
             left_out[one.folder] = one
         else:
             read += 1
-            imported[one.record.id] = one.record
+            imported[one.id] = one
     return imported, list(left_out.values()), read - len(imported)
 
 

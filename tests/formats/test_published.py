@@ -89,8 +89,9 @@ def test_a_stored_score_that_the_dialogue_does_not_come_to_is_told(results: Path
     place = next(results.rglob("scores.json"))
     place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")
     found = clembench.read_episode(place.parent)
-    assert len(found.differences) == 1 and "Main Score is 12.5 in the file" in found.differences[0]
-    (wrong,) = (pair for pair in clembench.score_pairs(found.record) if not pair.same)
+    (difference,) = found.header.notes[clembench.DIFFERENCES]
+    assert "Main Score is 12.5 in the file" in difference
+    (wrong,) = (pair for pair in clembench.score_pairs(found) if not pair.same)
     assert (wrong.name, wrong.theirs) == ("Main Score", 12.5)
 
 
@@ -104,7 +105,7 @@ def test_what_the_files_say_stays_with_the_record(results: Path) -> None:
 def test_an_episode_without_a_file_of_scores_is_read_all_the_same(results: Path) -> None:
     place = next(results.rglob("scores.json"))
     place.unlink()
-    names = [pair.name for pair in clembench.score_pairs(clembench.read_episode(place.parent).record)]
+    names = [pair.name for pair in clembench.score_pairs(clembench.read_episode(place.parent))]
     assert "Main Score" not in names and "Normalized harmonic mean" in names
 
 
@@ -123,7 +124,7 @@ def test_the_temperature_is_read_from_the_meta_data_where_no_folder_states_it(re
     said = json.loads(place.read_text("utf-8"))
     said["meta"]["results_folder"] = "conceder-t0.5"
     place.write_text(json.dumps(said), "utf-8")
-    record, _ = clembench.read_episode(place.parent)
+    record = clembench.read_episode(place.parent)
     assert all(name.endswith("-t0.5") for name in record.header.players.values())
 
 

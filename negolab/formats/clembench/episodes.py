@@ -66,13 +66,6 @@ class Published(NamedTuple):
     reasons: dict[str, str]
 
 
-class Imported(NamedTuple):
-    """A replayed episode, and a sentence for each difference between the replay and its files."""
-
-    record: Record
-    differences: tuple[str, ...]
-
-
 # Instances.
 
 
@@ -122,7 +115,7 @@ def _language(agree_tag: str) -> str:
 # Episodes.
 
 
-def read_episode(folder: Path | str) -> Imported:
+def read_episode(folder: Path | str) -> Record:
     """Import the episode in a folder by replaying its dialogue.
 
     A model with its temperature is a player of its own, MODEL-tTEMPERATURE: the temperature is that of the results
@@ -132,8 +125,8 @@ def read_episode(folder: Path | str) -> Imported:
         folder: A folder with `instance.json`, `interactions.json` and, in newer releases, `scores.json`.
 
     Returns:
-        The record and its differences. Its notes keep the stored scores and the texts of the episode's game master. Its
-        id is the same whenever it is imported.
+        The record. Its notes keep the stored scores, the texts of the episode's game master and, as `DIFFERENCES`, a
+        sentence for each difference between the replay and the files. Its id is the same whenever it is imported.
 
     Raises:
         CrashedError: There is no dialogue (an episode that crashed has no `interactions.json`), or it cannot be read.
@@ -152,7 +145,7 @@ def read_episode(folder: Path | str) -> Imported:
     when = "" if created is None else datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds")
     # The header as it reads from a file, so that a folder of episodes and the run imported from it have equal records.
     header = msgspec.structs.replace(parse_record(record.to_line()).header, seed=None, created=when)
-    return Imported(Record(header, record.events), tuple(differences))
+    return Record(header, record.events)
 
 
 class _Dialogue(NamedTuple):
@@ -204,16 +197,17 @@ def _id(source: Published, said: _Dialogue) -> str:
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def episode_differences(imported: Imported) -> tuple[Difference, ...]:
+def episode_differences(record: Record) -> tuple[Difference, ...]:
     """Return the differences of an episode with their causes: where its dialogue leaves the rules, or else each
     score."""
-    if not imported.differences:
+    told = record.header.notes.get(DIFFERENCES)
+    if not told:
         return ()
-    wrong = [pair.name for pair in score_pairs(imported.record) if not pair.same]
-    if len(wrong) < len(imported.differences):
-        return (Difference("the dialogue continues differently from the rules", imported.differences[0]),)
+    wrong = [pair.name for pair in score_pairs(record) if not pair.same]
+    if len(wrong) < len(told):
+        return (Difference("the dialogue continues differently from the rules", told[0]),)
     causes = (f"{name} does not follow from the dialogue" for name in wrong)
-    return tuple(Difference(*both) for both in zip(causes, imported.differences, strict=True))
+    return tuple(Difference(*both) for both in zip(causes, told, strict=True))
 
 
 def read_json(file: Path) -> dict[str, Any]:
@@ -304,7 +298,7 @@ class LeftOut(NamedTuple):
     what: str
 
 
-def read_tree(root: Path | str) -> Iterator[Imported | LeftOut]:
+def read_tree(root: Path | str) -> Iterator[Record | LeftOut]:
     """Read every episode folder below `root`, in the order of their paths, one at a time."""
     root = Path(root).resolve()
     for folder in episode_folders(root):
@@ -330,7 +324,7 @@ def episode_folders(root: Path) -> Iterator[Path]:
             yield Path(path)
 
 
-def _read_or_leave_out(folder: Path) -> Imported | LeftOut:
+def _read_or_leave_out(folder: Path) -> Record | LeftOut:
     try:
         return read_episode(folder)
     except CrashedError:
