@@ -39,7 +39,7 @@ def participant_columns(source: Source) -> list[Column]:
         Column("seat", "text", "their seat in it: A or B"),
         Column("replies", "integer", "their replies in it, including refused ones"),
         Column("rejected", "integer", "their refusals in it: replies that were not a legal action"),
-        Column("payoff", "number", "their payoff; empty: no payoff", source.unit),
+        Column("payoff", "number", "their payoff; empty: no payoff", source.game.unit),
         Column("code", "text", "the completion code they were shown"),
         Column("external", "text", "salted hash of the id an outside panel gave them"),
         *_payment_columns(source),
@@ -286,8 +286,8 @@ def event_columns(source: Source) -> list[Column]:
         Column("fault", "text", "rejected: format, rule or time"),
         Column("reason", "text", "rejected: reason given to its author; ended: reason that the match was stopped"),
         Column("end", "text", "ended: AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED"),
-        Column("payoff_a", "number", "ended: payoff of seat A; empty: no payoff", source.unit),
-        Column("payoff_b", "number", "ended: payoff of seat B; empty: no payoff", source.unit),
+        Column("payoff_a", "number", "ended: payoff of seat A; empty: no payoff", source.game.unit),
+        Column("payoff_b", "number", "ended: payoff of seat B; empty: no payoff", source.game.unit),
         Column("body", "json", "the whole event, as in records.jsonl"),
     ]
 
