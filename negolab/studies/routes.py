@@ -18,8 +18,9 @@ from tornado.routing import Router
 from typing_extensions import override
 
 from negolab.studies.admin import AdminService
-from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.authentication import LeaseTaken
 from negolab.studies.database.connection import is_unreachable
+from negolab.studies.links import AccessDenied
 from negolab.studies.metrics import OPERATIONS, GateNumbers
 from negolab.studies.page_service import PageService
 from negolab.studies.service import StudyService

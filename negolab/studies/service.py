@@ -13,13 +13,14 @@ from negolab.game import SEATS, Seat
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 from negolab.studies import clock
-from negolab.studies.authentication import AccessDenied, Authenticator, LeaseTaken
+from negolab.studies.authentication import Authenticator, LeaseTaken
 from negolab.studies.database import Attempt, Database, Participant, StoredMatch
 from negolab.studies.database.connection import describe_error
 from negolab.studies.earnings import shown_earnings
 from negolab.studies.endings import ENDINGS, Ending, completion_link
 from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.journeys import Journeys
+from negolab.studies.links import AccessDenied
 from negolab.studies.metrics import GateNumbers, render
 from negolab.studies.page_service import PageService, reply_of
 from negolab.studies.page_state import (
