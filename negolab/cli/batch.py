@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 import logging
 import signal
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import wraps
 from math import inf
 from pathlib import Path
 from typing import Annotated, Any, Literal, NamedTuple
@@ -22,7 +20,18 @@ from negolab import catalog
 from negolab.analysis import summary
 from negolab.analysis.observations import draws_start
 from negolab.catalog import AnyGame, game_id
-from negolab.cli.options import PRICE_HELP, GameName, Group, Preset, Scheduler, Set, TrustChanges, advanced, load_game
+from negolab.cli.options import (
+    PRICE_HELP,
+    GameName,
+    Group,
+    Preset,
+    Scheduler,
+    Set,
+    TrustChanges,
+    advanced,
+    load_game,
+    with_options,
+)
 from negolab.cli.play import escape_line
 from negolab.formatting import escape_control
 from negolab.llm.configuration import ModelConfiguration
@@ -226,22 +235,8 @@ def read_flags(
     return RunFlags(configuration, options, on_stop, estimate)
 
 
-def with_flags(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `read_flags` for its parameter `flags`."""
-    more = inspect.signature(read_flags, eval_str=True).parameters
-    own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != "flags"]
-
-    @wraps(command)
-    def with_them(**given: Any) -> None:
-        flags = read_flags(**{name: given.pop(name) for name in more})
-        command(**given, flags=flags)
-
-    with_them.__signature__ = inspect.Signature([*own, *more.values()])  # type: ignore[attr-defined]
-    return with_them
-
-
 @app.command()
-@with_flags
+@with_options(read_flags, "flags")
 def batch(
     game: GameName,
     a: Annotated[str, typer.Option(help="Player in seat A: `time:beta=0.2`, `llm:MODEL` or `mine.py:Haggler,beta=2`.")],

@@ -256,29 +256,21 @@ def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[Lef
     """Return all records by id, the episodes that have no record, and how many copies of episodes there are."""
     from negolab.formats.clembench import LeftOut, read_tree
 
-    imported: dict[str, Record] = {}
-    left_out: dict[Path, LeftOut] = {}
-    read = 0
     found = (one for folder in folders for one in read_tree(folder))
-    for one in tqdm(found, unit="episode", file=sys.stderr, mininterval=0.5, disable=None):
-        if isinstance(one, LeftOut):
-            left_out[one.folder] = one
-        else:
-            read += 1
-            imported[one.record.id] = one.record
-    return imported, list(left_out.values()), read - len(imported)
+    read = list(tqdm(found, unit="episode", file=sys.stderr, mininterval=0.5, disable=None))
+    records = [one for one in read if not isinstance(one, LeftOut)]
+    left_out = {one.folder: one for one in read if isinstance(one, LeftOut)}
+    imported = {record.id: record for record in records}
+    return imported, list(left_out.values()), len(records) - len(imported)
 
 
 def _print_scores(imported: Collection[Record], by_name: bool) -> None:
     """Derive the stored scores of all episodes again, and print how many differ and in which episodes."""
-    from negolab.formats.clembench import DIFFERENCES, ScoreTally
+    from negolab.formats.clembench import DIFFERENCES, score_lines
 
-    tally = ScoreTally()
-    for record in imported:
-        tally.add(record)
     if differ := [record.id for record in imported if record.header.notes.get(DIFFERENCES)]:
         print(escape_line(f"the files disagree with the rules in {list_some(differ)}"))
-    for line in (*(tally.lines() if by_name else ()), tally.line()):
+    for line in score_lines(imported, by_name=by_name):
         print(escape_line(line))
 
 

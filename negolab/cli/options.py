@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Sequence
+from functools import wraps
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
@@ -20,6 +22,7 @@ from negolab.record import Record, reading
 from negolab.user_code import CodeSource
 
 F = TypeVar("F", bound=Callable[..., Any])
+Command = Callable[..., None]
 
 
 _ADVANCED = "Advanced"
@@ -58,6 +61,24 @@ class Group(typer.Typer):
     @override
     def command(self, name: str | None = None, **more: Any) -> Callable[[F], F]:
         return super().command(name, cls=_Command, **more)
+
+
+def with_options(read: Callable[..., Any], name: str = "options") -> Callable[[Command], Command]:
+    """Give a command the parameters of `read` as options, and what it returns as the parameter called `name`."""
+    more = inspect.signature(read, eval_str=True).parameters
+
+    def decorate(command: Command) -> Command:
+        own = [each for each in inspect.signature(command, eval_str=True).parameters.values() if each.name != name]
+
+        @wraps(command)
+        def with_them(**given: Any) -> None:
+            options = read(**{each: given.pop(each) for each in more})
+            command(**given, **{name: options})
+
+        with_them.__signature__ = inspect.Signature([*own, *more.values()])  # type: ignore[attr-defined]
+        return with_them
+
+    return decorate
 
 
 def advanced(*names: str, **more: Any) -> Any:

@@ -87,25 +87,20 @@ def replay(
     offline and without negolab; with --seat, it contains only what that seat saw.
     """
     modules = import_games(file, module, trust)
+    source = open_records(file)
     if browser:
-        open_records(file)  # refuses a path without any
         if id is not None or seat is not None:
             raise ValueError("with --browser, record and seat are chosen on the page: leave out --id and --seat")
         serve.start(
             serve.PageOptions(page="replay", source=file, modules=modules, port=port, out=out, base_urls=base_urls)
         )
-    source = open_records(file)
     records = select_records(source, id)
     views = parse_seats(seat, records)
     print_left_out(source)
     if html is not None:
         page: str = import_module("negolab_widgets.replay.file").replay_page(records, views)
         atomic_write(html, page.encode())
-        print(
-            escape_line(
-                f"{html}: {len(records):,} {'match' if len(records) == 1 else 'matches'}, {len(page) / 1e6:.1f} MB"
-            )
-        )
+        print(escape_line(f"{html}: {counted(len(records), 'match')}, {len(page) / 1e6:.1f} MB"))
         return
     if len(records) > 1:
         if seat is not None:

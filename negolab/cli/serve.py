@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import os
 import signal
 import socket
@@ -11,18 +9,19 @@ import subprocess
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Literal, NoReturn, TypeVar
+from typing import Annotated, Literal, NoReturn
 
 import msgspec
 import typer
 
 from negolab.catalog import scenario_game
-from negolab.cli.options import BaseUrls, Db, Group, Modules, PriceOption, advanced, import_modules
+from negolab.cli.options import BaseUrls, Db, Group, Modules, PriceOption, advanced, import_modules, with_options
 from negolab.cli.play import RUNS
 
+app = Group()
 OPTIONS = "NEGOLAB_SERVER_OPTIONS"
 """Environment variable that hands options to the server. In its command, anybody could read a database's password."""
 
@@ -92,20 +91,8 @@ class LabOptions(ServerOptions, frozen=True, tag="lab"):
     browser: Browser = True
 
 
-S = TypeVar("S", bound=ServerOptions)
-
-
-def _with_options(options: type[S], run: Callable[[S], None]) -> Callable[..., None]:
-    """Turn a function of an option set into a command whose parameters are the set's fields."""
-
-    @functools.wraps(run)
-    def command(**values: Any) -> None:
-        run(options(**values))
-
-    command.__signature__ = inspect.signature(options)  # type: ignore[attr-defined]
-    return command
-
-
+@app.command()
+@with_options(ServeOptions)
 def serve(options: ServeOptions) -> None:
     """Play in the browser, or serve a study to participants."""
     if options.study is not None and options.study.is_file():
@@ -118,6 +105,8 @@ def serve(options: ServeOptions) -> None:
     start(msgspec.structs.replace(options, modules=modules))
 
 
+@app.command()
+@with_options(LabOptions)
 def lab(options: LabOptions) -> None:
     """Open JupyterLab on a copy of the notebooks."""
     start(options)
@@ -188,8 +177,3 @@ def free_ports(n: int) -> list[int]:
         for probe in probes:
             probe.bind(("127.0.0.1", 0))
         return [int(probe.getsockname()[1]) for probe in probes]
-
-
-app = Group()
-app.command()(_with_options(ServeOptions, serve))
-app.command()(_with_options(LabOptions, lab))

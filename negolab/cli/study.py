@@ -20,7 +20,7 @@ from negolab.cli.options import BaseUrls, Db, Group, PriceOption, advanced
 from negolab.cli.play import RUNS, printable
 from negolab.formatting import format_end
 from negolab.studies import links as tokens
-from negolab.studies.database import ACTIVE, TEST, Database, Participant, StoredStudy
+from negolab.studies.database import ACTIVE, TEST, Database, Participant
 from negolab.studies.database.connection import database_url, describe_error
 from negolab.studies.endings import ENDINGS
 from negolab.studies.payment import Currency
@@ -171,7 +171,7 @@ def links(
             raise ValueError(f"{file}: no valid unused links are left; create 20 with -n 20")
         if study.external is not None and not test:
             print("these links have no panel IDs, which `study bonus` needs: use --open", file=sys.stderr)
-        write([(p.number, _link(kept, p, url)) for p in people])
+        write([(p.number, tokens.link_url(url, tokens.personal_token(kept, p))) for p in people])
         _expiry("the first of them", people[0].created, study)
         _warn_of_short_seed(file, study)
 
@@ -208,10 +208,6 @@ def _unused(database: Database, study: Study, link: str) -> list[Participant]:
     """Return the participants whose personal link, of a kind, has not been opened and is still valid."""
     people = [p for p in database.participants(study.name) if p.link == link and p.opened is None]
     return [p for p in people if p.created + study.expires * 86400 > time.time()]
-
-
-def _link(kept: StoredStudy, p: Participant, url: str) -> str:
-    return tokens.link_url(url, tokens.personal_token(kept, p))
 
 
 def _expiry(what: str, created: float, study: Study) -> None:
@@ -285,12 +281,21 @@ def doctor(
 
     Pass the same options that you pass to `negolab serve`.
     """
-    from negolab.studies.doctor import SetUp, examine
+    from negolab.studies.doctor import examine
 
-    database = _database_address(file, db)
-    setup = SetUp(file, database, out, public_url, behind_proxy, max_kernels, base_urls or (), prices or ())
+    checks = examine(
+        file,
+        _database_address(file, db),
+        out,
+        os.environ,
+        public_url=public_url,
+        behind_proxy=behind_proxy,
+        max_kernels=max_kernels,
+        base_urls=base_urls or (),
+        prices=prices or (),
+    )
     findings = []
-    for finding in examine(setup, os.environ):
+    for finding in checks:
         print(printable(finding.line()), flush=True)
         findings.append(finding)
     if any(finding.advice for finding in findings):

@@ -12,8 +12,8 @@ from typer.core import TyperGroup
 from typing_extensions import override
 
 from negolab.analysis.summary import taken_lines
-from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, with_flags
-from negolab.cli.options import Group, Preset, Set, parameter_changes
+from negolab.cli.batch import RunFlags, end_run, play_run, print_estimate, read_flags
+from negolab.cli.options import Group, Preset, Set, parameter_changes, with_options
 from negolab.cli.play import RUNS
 from negolab.formatting import escape_control
 from negolab.ledger import Cost
@@ -41,7 +41,7 @@ app = Group(
 
 
 @app.command()
-@with_flags
+@with_options(read_flags, "flags")
 def run(
     plan: Annotated[str, typer.Argument(metavar="PLAN", help="A plan, such as plan.toml, or a game with --players.")],
     *,

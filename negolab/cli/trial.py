@@ -8,7 +8,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
 from statistics import median
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from negolab.studies.study_config import Study
     from negolab.studies.trial.browsers import BrowserVisit
     from negolab.studies.trial.findings import Findings
-    from negolab.studies.trial.run import TrialRun
 
 BOTS = 40
 SLACK = 60.0
@@ -92,9 +91,15 @@ def try_(
 
 def _try_bots(study: Study, n: int, models: KnownEndpoints | None, out: Path | None) -> bool:
     """Let bots try a study, and print what came of it; return True if anything is wrong."""
+    from negolab.studies.export import export
+    from negolab.studies.trial.findings import examine
+    from negolab.studies.trial.run import trial
+
     began = time.monotonic()
-    with _progress(n, "bot") as bar:
-        found, run = _try(study, n, models, bar.update, out)
+    with _progress(n, "bot") as bar, trial(study, n, models=models, progress=bar.update) as (run, database):
+        if out is not None:
+            export(database, run.study, out)
+        found = examine(run, database)
     print(f"{printable(study.title)} ({study.name}): {n} bots with seed {study.seed}, {_took(run.seconds, began)}")
     _print_replaced(run.replaced)
     print("\n".join(map(printable, found_lines(found))))
@@ -110,19 +115,6 @@ def _progress(total: int, unit: str) -> tqdm[NoReturn]:
 def _print_replaced(models: Sequence[str]) -> None:
     for name in models:
         print(f"{printable(name)} was played by random-legal: use --models to call the model itself")
-
-
-def _try(
-    study: Study, n: int, models: KnownEndpoints | None, progress: Callable[[], object], out: Path | None
-) -> tuple[Findings, TrialRun]:
-    from negolab.studies.export import export
-    from negolab.studies.trial.findings import examine
-    from negolab.studies.trial.run import trial
-
-    with trial(study, n, models=models, progress=progress) as (run, database):
-        if out is not None:
-            export(database, run.study, out)
-        return examine(run, database), run
 
 
 def _took(seconds: float, began: float) -> str:

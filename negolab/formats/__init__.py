@@ -214,7 +214,7 @@ class RecordSource:
             if isinstance(found, clembench.LeftOut):
                 self._left_out.append(found)
             else:
-                yield SourceEntry(found.record, None, clembench.episode_differences(found))
+                yield SourceEntry(found, None, clembench.episode_differences(found))
 
     @property
     def left_out(self) -> tuple[str, ...]:

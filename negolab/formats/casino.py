@@ -8,7 +8,7 @@ everything that reads records reads what people did.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -97,7 +97,7 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
 
 
 def _to_record(dialogue: Dialogue, file: str) -> Record:
-    turns = list(_turns(dialogue["chat_logs"]))
+    turns = _turns(dialogue["chat_logs"])
     if not turns:
         raise ValueError("it contains no messages")
     first = turns[0].worker
@@ -118,21 +118,18 @@ def _to_record(dialogue: Dialogue, file: str) -> Record:
     return match.record(created="")
 
 
-def _turns(logs: Iterable[dict[str, Any]]) -> Iterator[_Turn]:
-    """Yield the messages; what a worker writes right after a rejection belongs to the same one."""
-    pending: _Turn | None = None
+def _turns(logs: Iterable[dict[str, Any]]) -> list[_Turn]:
+    """Return the messages; what a worker writes right after a rejection belongs to the same one."""
+    turns: list[_Turn] = []
     rejected = False
     for log in logs:
         text, words = _written(log)
-        if pending is not None and pending.worker == log["id"] and rejected:
-            pending = _Turn(pending.worker, f"{pending.text} {text}", pending.words + words)
-        else:
-            if pending is not None:
-                yield pending
-            pending = _Turn(log["id"], text, words)
+        if rejected and turns[-1].worker == log["id"]:
+            before = turns.pop()
+            text, words = f"{before.text} {text}", before.words + words
+        turns.append(_Turn(log["id"], text, words))
         rejected = log["text"] == _REJECTION
-    if pending is not None:
-        yield pending
+    return turns
 
 
 def _written(log: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
@@ -240,22 +237,15 @@ PUBLISHED = Figures(1030, 1005, 1181, 167, 18.64, 37.95)
 """Of the whole corpus."""
 
 
-def figures(records: Iterable[Record]) -> Figures:
+def figures(imported: Iterable[Record]) -> Figures:
     """Compute the figures of imported records."""
-    paid: list[float] = []
-    joint: list[float] = []
-    offers = rejections = dialogues = 0
-    for record in records:
-        dialogues += 1
-        outcome = record.outcome
-        assert outcome is not None
-        points = [record.payoffs[seat] or 0 for seat in SEATS]
-        paid += points
-        joint += [sum(points)] if record.end == "AGREED" else []
-        offers += sum(outcome.details["offers"].values())
-        rejections += sum(outcome.details["rejections"].values())
-    return Figures(dialogues, len(joint), offers, rejections, _mean(paid), _mean(joint))
+    records = list(imported)
+    details = [outcome.details for record in records if (outcome := record.outcome) is not None]
+    offers, rejections = (sum(sum(one[name].values()) for one in details) for name in ("offers", "rejections"))
+    paid = [record.payoffs[seat] or 0 for record in records for seat in SEATS]
+    joint = [sum(record.payoffs[seat] or 0 for seat in SEATS) for record in records if record.end == "AGREED"]
+    return Figures(len(records), len(joint), offers, rejections, _mean(paid), _mean(joint))
 
 
-def _mean(numbers: list[float]) -> float | None:
+def _mean(numbers: Sequence[float]) -> float | None:
     return sum(numbers) / len(numbers) if numbers else None

@@ -111,8 +111,13 @@ def _game_for(messages: int, longest: int) -> Split:
     """Return the game, with larger limits where a dialogue of this size needs them."""
     usual = load("split", preset="lewis-2017")
     assert isinstance(usual, Split)
-    limits = {"talk_limit": max(usual.talk_limit, messages), "max_chars": max(usual.max_chars, longest)}
-    game = load("split", preset="lewis-2017", reading="literal", **limits)
+    game = load(
+        "split",
+        preset="lewis-2017",
+        reading="literal",
+        talk_limit=max(usual.talk_limit, messages),
+        max_chars=max(usual.max_chars, longest),
+    )
     assert isinstance(game, Split)
     return game
 
@@ -163,17 +168,14 @@ PUBLISHED = Figures(5916, 4765, 0.805, 6.02, 0.770)
 """Of all dialogues with both views in train.txt, val.txt and test.txt together."""
 
 
-def figures(records: Iterable[Record]) -> Figures:
+def figures(imported: Iterable[Record]) -> Figures:
     """Compute the published figures of records of one round of the exact rule."""
-    scores: list[float] = []
-    optimal: list[bool] = []
-    for record in records:
-        scores += [record.payoffs[seat] or 0 for seat in SEATS]
-        if record.end == "AGREED":
-            optimal.append(record.game.details(final_state(record))["rounds"][0]["pareto"])
-    count = len(scores) // 2
-    shares = _share(len(optimal), count), _share(sum(scores), len(scores)), _share(sum(optimal), len(optimal))
-    return Figures(count, len(optimal), *shares)
+    records = list(imported)
+    scores = [record.payoffs[seat] or 0 for record in records for seat in SEATS]
+    agreed = [record for record in records if record.end == "AGREED"]
+    optimal = [record.game.details(final_state(record))["rounds"][0]["pareto"] for record in agreed]
+    shares = _share(len(agreed), len(records)), _share(sum(scores), len(scores)), _share(sum(optimal), len(agreed))
+    return Figures(len(records), len(agreed), *shares)
 
 
 def _share(part: float, whole: int) -> float | None:

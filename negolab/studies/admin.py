@@ -18,9 +18,10 @@ from negolab.record import PERSON, parse_record
 from negolab.runs.driver import make_player
 from negolab.store import Store
 from negolab.studies import clock
-from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.authentication import LeaseTaken
 from negolab.studies.database import Database, StoredMatch
 from negolab.studies.host_config import NONE, KnownEndpoints
+from negolab.studies.links import AccessDenied
 from negolab.studies.metrics import render
 from negolab.studies.page_service import PageService, reply_of
 from negolab.studies.page_state import Answer, NotDelivered, Playing

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 from negolab.game import SEATS, Seat, other
 from negolab.runs.plan import derive_seed
@@ -39,15 +40,12 @@ class Assignment:
 
         The newcomer, who starts next, joins that treatment.
         """
-        alone: dict[str, int] = {}
         matches = self._database.matches(self._study.name)
         playing = {id for match in matches if not match.practice for id in match.people.values()}
         paired = {treatment.name for treatment in self._study.treatments if self._study.is_paired(treatment)}
-        for participant in self._database.participants(self._study.name):
-            here = participant.status in ACTIVE and self._presence.is_present(participant.id)
-            free = here and participant.is_test == newcomer.is_test and participant.id not in playing
-            if free and participant.treatment in paired:
-                alone[str(participant.treatment)] = alone.get(str(participant.treatment), 0) + 1
+        alike = (p for p in self._database.participants(self._study.name) if p.is_test == newcomer.is_test)
+        free = (p for p in alike if p.status in ACTIVE and p.id not in playing and self._presence.is_present(p.id))
+        alone = Counter(p.treatment for p in free if p.treatment in paired)
         return next((name for name, n in alone.items() if n % 2), None)
 
     # Partners.
@@ -80,12 +78,12 @@ class Assignment:
         before, roles = self._before(participant, page), _step(page).roles
         if before is None or roles == "drawn":
             return None
-        seat = next(seat for seat, id in before.people.items() if id == participant.id)
+        seat = before.seat_of(participant.id)
         return other(seat) if roles == "alternating" else seat
 
-    def seats(self, first: Participant, second: Participant, page: StepPage) -> dict[Seat, str | None]:
+    def seats(self, first: Participant, second: Participant, page: StepPage) -> dict[Seat, str]:
         """Return who sits where in the match of two: by their roles, or drawn by the seed of the one who came first."""
-        people: list[str | None] = [first.id, second.id]
+        people = [first.id, second.id]
         theirs = self.seat(second, page)
         seat = self.seat(first, page) or (None if theirs is None else other(theirs))
         if seat is None:

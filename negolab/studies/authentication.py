@@ -12,6 +12,7 @@ from negolab.formatting import FORMULA_STARTS
 from negolab.studies import clock, links
 from negolab.studies.database import Database, Participant
 from negolab.studies.database.connection import DatabaseClosed
+from negolab.studies.links import AccessDenied
 from negolab.studies.study_config import Study
 from negolab.studies.texts import texts
 
@@ -21,10 +22,6 @@ _UNCLEAR = re.compile(
 )
 """What no panel's id has: a character that was percent-encoded twice, and those that are not seen although Python calls
 them printable."""
-
-
-class AccessDenied(Exception):
-    """An invalid link or request; the text is shown to the person."""
 
 
 class LeaseTaken(Exception):
@@ -106,8 +103,6 @@ class Authenticator:
             participant = None if id == links.OPEN else self._database.participant(id)
             if participant is None or participant.opened is None:  # who opened theirs in time may come back later
                 links.read_token(self._stored.secret, self.study.name, token, self.study.expires * 86400)
-        except links.InvalidLink as error:
-            raise AccessDenied(str(error)) from None
         except KeyError:
             raise AccessDenied(texts.LINK_UNKNOWN) from None
         return participant

@@ -63,35 +63,39 @@ class Finding(NamedTuple):
         return f"wrong  {text}: {self.advice}" if self.advice else f"ok     {text}"
 
 
-class SetUp(NamedTuple):
-    """The set-up to check; the fields are options of `negolab serve`."""
-
-    study: Path
-    db: str
-    out: Path
-    public_url: str | None = None
-    behind_proxy: bool = False
-    max_kernels: int | None = None
-    base_urls: Sequence[str] = ()
-    prices: Sequence[str] = ()
-
-
-def examine(setup: SetUp, environment: Mapping[str, str]) -> Iterator[Finding]:
+def examine(
+    study: Path,
+    db: str,
+    out: Path,
+    environment: Mapping[str, str],
+    *,
+    public_url: str | None = None,
+    behind_proxy: bool = False,
+    max_kernels: int | None = None,
+    base_urls: Sequence[str] = (),
+    prices: Sequence[str] = (),
+) -> Iterator[Finding]:
     """Check a set-up, one finding after the other; no error of what is checked is raised.
 
     Args:
-        setup: What is to be served.
+        study: The study file. This and all but `environment` are what `negolab serve` is given.
+        db: Path or URL of the database.
+        out: Folder for records.
         environment: Environment variables, which hold the keys of models.
+        public_url: Public address; None: the study is not served yet.
+        behind_proxy: A proxy forwards visitors' addresses.
+        max_kernels: Participants at once; None: as many as memory allows.
+        base_urls: Endpoints of language models.
+        prices: Prices of language models.
     """
-    kernels = setup.max_kernels or default_max_kernels()
-    yield from check_study(setup.study)
-    yield check_models(setup, environment)
-    yield check_descriptors(kernels)
-    yield check_memory(setup.max_kernels)
-    yield from check_database(setup.db)
-    yield check_disk(setup.out)
-    if setup.public_url is not None:
-        yield check_public_url(setup.public_url, setup.behind_proxy)
+    yield from check_study(study)
+    yield check_models(study, base_urls, prices, environment)
+    yield check_descriptors(max_kernels or default_max_kernels())
+    yield check_memory(max_kernels)
+    yield from check_database(db)
+    yield check_disk(out)
+    if public_url is not None:
+        yield check_public_url(public_url, behind_proxy)
 
 
 def check_study(path: Path) -> Iterator[Finding]:
@@ -115,14 +119,16 @@ def short_seed(study: Study) -> int | None:
     return short if abs(short := min(seeds, key=abs)) < SAFE_SEED else None
 
 
-def check_models(setup: SetUp, environment: Mapping[str, str]) -> Finding:
+def check_models(
+    file: Path, base_urls: Sequence[str], prices: Sequence[str], environment: Mapping[str, str]
+) -> Finding:
     """Check that the models that a study needs are known, have the prices that its budget needs, and answer."""
     from negolab.studies.server import check_prices, reach
 
     advice = "set the key's variable, or specify the service with --base-url, as for negolab serve"
     try:
-        study = read_study(setup.study)
-        config = build_host_config("", setup.base_urls, None, environment, setup.prices)
+        study = read_study(file)
+        config = build_host_config("", base_urls, None, environment, prices)
         models = config.models().for_study()
         reach(study, models)
         advice = "pass it to this command and to negolab serve"
@@ -251,9 +257,12 @@ NOT_THERE = "start negolab serve with this --public-url, and the proxy; then che
 def check_public_url(url: str, behind_proxy: bool) -> Finding:
     """Ask the participants' server, through the proxy, how the request reached it."""
     address = url.rstrip("/") + "/" + PROXY_CHECK
-    headers = {"X-Forwarded-For": FOREIGN_ADDRESS, "Connection": "Upgrade", "Upgrade": "websocket"}
     try:
-        answer = httpx2.get(address, headers=headers, timeout=10)
+        answer = httpx2.get(
+            address,
+            headers={"X-Forwarded-For": FOREIGN_ADDRESS, "Connection": "Upgrade", "Upgrade": "websocket"},
+            timeout=10,
+        )
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         return Finding("address", f"{url} does not answer ({error})", NOT_THERE)
     seen: dict[str, Any] = {}

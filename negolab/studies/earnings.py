@@ -56,8 +56,8 @@ def computed_earnings(
     for match in matches:
         ended = ends.get(match.id)
         if not match.practice and ended is not None and ended.reason is None:
-            for seat, id in match.people.items():
-                payoffs[str(id)].append(ended.payoffs[seat])
+            for seat, id in match.participants.items():
+                payoffs[id].append(ended.payoffs[seat])
     return {
         person.id: earnings(
             study.payment,

@@ -28,8 +28,8 @@ _LONGEST = 400
 """Largest number of characters of a token."""
 
 
-class InvalidLink(ValueError):
-    """An invalid or expired token; the message is one sentence for the person who used it."""
+class AccessDenied(Exception):
+    """An invalid or expired link, or an invalid request; the text is shown to the person."""
 
 
 class _Signer(itsdangerous.TimestampSigner):
@@ -77,16 +77,16 @@ def read_token(secret: str, study: str, token: str, max_age: float | None) -> st
         max_age: Largest age in seconds; None: any.
 
     Raises:
-        InvalidLink: The token is not of this study, was changed, or is too old.
+        AccessDenied: The token is not of this study, was changed, or is too old.
     """
     if len(token) > _LONGEST or not token.isascii():
-        raise InvalidLink(texts.LINK_NOT_VALID)
+        raise AccessDenied(texts.LINK_NOT_VALID)
     try:
         subject, signed = _signer(secret, study).unsign(token, return_timestamp=True)
     except itsdangerous.BadData:
-        raise InvalidLink(texts.LINK_NOT_VALID) from None
+        raise AccessDenied(texts.LINK_NOT_VALID) from None
     if max_age is not None and clock.time() - signed.timestamp() > max_age:  # a clock set back makes no link invalid
-        raise InvalidLink(texts.LINK_EXPIRED)
+        raise AccessDenied(texts.LINK_EXPIRED)
     return subject.decode()
 
 

@@ -18,8 +18,9 @@ from tornado.routing import Router
 from typing_extensions import override
 
 from negolab.studies.admin import AdminService
-from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.authentication import LeaseTaken
 from negolab.studies.database.connection import is_unreachable
+from negolab.studies.links import AccessDenied
 from negolab.studies.metrics import OPERATIONS, GateNumbers
 from negolab.studies.page_service import PageService
 from negolab.studies.service import StudyService
@@ -186,8 +187,7 @@ def _gate(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
 async def _arrive(service: StudyService, body: dict[str, Any]) -> dict[str, Any] | None:
     """Wait for the lease of a kernel's participant; None if there is none yet."""
     lease = await service.authenticator.arrive(text(body, "kernel"), POLL)
-    arrival = {"lease": lease, "module": service.module, "texts": service.study.texts}
-    return None if lease is None else arrival
+    return None if lease is None else {"lease": lease, "module": service.module, "texts": service.study.texts}
 
 
 def _query(body: dict[str, Any]) -> dict[str, str] | None:

@@ -153,9 +153,7 @@ class Scheduler:
 
     def _delay(self, stored: StoredMatch) -> Delay:
         """Return the thinking time of the player in a match; a finished match has no answers to delay."""
-        id = next((id for id in stored.people.values() if id is not None), None)
-        if id is None:
-            return Delay()
+        id = next(iter(stored.participants.values()))
         mine = [match.id for match in self._database.matches(self.study.name, participant=id)]
         settings = self.settings(self._database.participant(id), mine.index(stored.id))
         return Delay() if settings is None else settings.delay
@@ -183,7 +181,7 @@ class Scheduler:
 
     def _begin(
         self,
-        people: dict[Seat, str | None],
+        people: dict[Seat, str],
         settings: Treatment,
         seed: int,
         names: dict[Seat, str],
@@ -201,7 +199,7 @@ class Scheduler:
             raise
         except Exception as error:
             log.error("a match could not begin", exc_info=error)
-            for id in filter(None, people.values()):
+            for id in people.values():
                 self._end_study(id, "error", describe_error(error))
 
     # Pairing.
@@ -301,11 +299,11 @@ class Scheduler:
 
     def _stop_without_model(self, stored: StoredMatch) -> None:
         """Note that a match, which is stopped next, ends because its model failed."""
-        self._stopped[stored.id] = {id: "model" for id in stored.people.values() if id is not None}
+        self._stopped[stored.id] = dict.fromkeys(stored.participants.values(), "model")
 
     def _is_shown(self, stored: StoredMatch) -> bool:
         """Return True if the open page of a participant may still show a finished match."""
-        here = [id for id in stored.people.values() if id is not None and self._presence.is_present(id)]
+        here = filter(self._presence.is_present, stored.participants.values())
         return any(self._database.participant(id).status in ("playing", "complete") for id in here)
 
     def time_to_continue(self, participant: Participant, ended: float | None) -> tuple[float, str] | None:
@@ -384,28 +382,25 @@ class Scheduler:
         """
         self.waiting.pop(participant.id, None)
         for stored in self._database.matches(self.study.name, participant=participant.id, running=True):
-            others: dict[str, Ending] = {id: "partner" for id in stored.people.values() if id is not None}
+            others: dict[str, Ending] = dict.fromkeys(stored.participants.values(), "partner")
             self._stopped[stored.id] = {**others, participant.id: ending}
             self._sessions.resume(stored).stop(reason)
 
     def _endings(self, stored: StoredMatch, match: Match) -> Mapping[str, Ending]:
         """Return the ways of ending, by participant id, that a match which has ended brings about."""
         if match.ended is None or match.ended.reason is None:
-            return self._completed(stored.people.values())
+            return self._completed(stored.participants.values())
         if stored.id in self._stopped:
             return self._stopped.pop(stored.id)
         if match.refused_seat in stored.people:
             return _blame(stored, [match.refused_seat])
-        return {id: "error" for id in stored.people.values() if id is not None}
+        return dict.fromkeys(stored.participants.values(), "error")
 
-    def _completed(self, people: Iterable[str | None]) -> dict[str, Ending]:
+    def _completed(self, people: Iterable[str]) -> dict[str, Ending]:
         """Return the endings after a match that the rules ended: only the last one completes the study."""
-        found: dict[str, Ending] = {}
-        for id in filter(None, people):
-            participant = self._database.participant(id)
-            if self._journeys.match_page(participant.treatment, participant.passed + 1) is None:
-                found[id] = "complete"
-        return found
+        everybody = map(self._database.participant, people)
+        match_page = self._journeys.match_page
+        return {p.id: "complete" for p in everybody if match_page(p.treatment, p.passed + 1) is None}
 
 
 def _match_due(participant: Participant) -> tuple[bool, str | None, int]:
@@ -415,4 +410,4 @@ def _match_due(participant: Participant) -> tuple[bool, str | None, int]:
 
 def _blame(stored: StoredMatch, seats: Collection[Seat | None]) -> dict[str, Ending]:
     """Return the endings, by participant id, of a match that could not go on because of these seats."""
-    return {id: "timeout" if seat in seats else "partner" for seat, id in stored.people.items() if id is not None}
+    return {id: "timeout" if seat in seats else "partner" for seat, id in stored.participants.items()}

@@ -13,13 +13,14 @@ from negolab.game import SEATS, Seat
 from negolab.protocols import MODEL_PREFIX
 from negolab.record import Record
 from negolab.studies import clock
-from negolab.studies.authentication import AccessDenied, Authenticator, LeaseTaken
+from negolab.studies.authentication import Authenticator, LeaseTaken
 from negolab.studies.database import Attempt, Database, Participant, StoredMatch
 from negolab.studies.database.connection import describe_error
 from negolab.studies.earnings import shown_earnings
 from negolab.studies.endings import ENDINGS, Ending, completion_link
 from negolab.studies.host_config import NONE, KnownEndpoints
 from negolab.studies.journeys import Journeys
+from negolab.studies.links import AccessDenied
 from negolab.studies.metrics import GateNumbers, render
 from negolab.studies.page_service import PageService, reply_of
 from negolab.studies.page_state import (
@@ -98,8 +99,8 @@ class StudyService(PageService):
 
     def _wake(self, stored: StoredMatch, seats: Collection[Seat] = SEATS) -> None:
         """Wake the pages of a match's participants at these seats."""
-        for seat, id in stored.people.items():
-            if id is not None and seat in seats:
+        for seat, id in stored.participants.items():
+            if seat in seats:
                 self.presence[id].touch()
 
     def _leased(self, lease: str) -> Participant:
@@ -175,8 +176,9 @@ class StudyService(PageService):
         left = None if quiz.attempts is None else quiz.attempts - done
         asked = tuple(question.asked() for question in quiz.questions)
         right = {name: answer.value for name, answer in last.items() if answer.is_right}
-        about |= {"text": quiz.text, "attempt": done + 1, "attempts_left": left}
-        return Quiz(**about, questions=asked, right=right, wrong=wrong)
+        return Quiz(
+            **about, text=quiz.text, questions=asked, attempt=done + 1, attempts_left=left, right=right, wrong=wrong
+        )
 
     def _attempts(self, participant: Participant, quiz: QuizStep) -> tuple[int, dict[str, Attempt]]:
         """Return the number of attempts at a quiz, and the answers of the last one by name of the question."""
@@ -192,7 +194,7 @@ class StudyService(PageService):
             number += not stored.practice
             if (ended := ends.get(stored.id)) is not None and (settings := self.scheduler.settings(participant, k)):
                 game = self.study.loaded(settings)
-                payoff = format_payoff(game, ended.payoffs[_seat(participant, stored)])
+                payoff = format_payoff(game, ended.payoffs[stored.seat_of(participant.id)])
                 end = match_end(game, ended.end)
                 found.append(MatchResult(stored.practice, 0 if stored.practice else number, end, payoff))
         return Results(**about, text=text, matches=tuple(found))
@@ -223,19 +225,33 @@ class StudyService(PageService):
             number, total = self.journeys.steps(participant)
         code, earned = self.study.codes.get(ending, ""), shown_earnings(self._database, self.study, participant)
         link = completion_link(self.study.links.get(ending, ""), code)
-        about: dict[str, Any] = {"title": self.study.title, "step": number, "steps": total, "may_leave": False}
-        return Closed(**about, text=text, code=code, link=link, earnings=earned)
+        return Closed(
+            title=self.study.title,
+            step=number,
+            steps=total,
+            may_leave=False,
+            text=text,
+            code=code,
+            link=link,
+            earnings=earned,
+        )
 
     def _playing(self, participant: Participant, page: StepPage, stored: StoredMatch, **about: int) -> Playing:
-        session, seat = self._sessions.resume(stored), _seat(participant, stored)
+        session, seat = self._sessions.resume(stored), stored.seat_of(participant.id)
         left, rounds = session.time_left(seat), page.step.matches  # type: ignore[union-attr]
         if over := session.match.ended is not None:
             left = self.scheduler.time_to_continue(participant, stored.ended)
         words = texts.PRACTICE if stored.practice else texts.ROUND if rounds > 1 else ""
-        label, may_leave = words.format(round=page.round, rounds=rounds), participant.status != "complete"
-        more: dict[str, Any] = {"label": label, "can_continue": over, "may_leave": may_leave, **about}
-        more["disclosure"] = self.scheduler.disclosures.get(stored.id, "")
-        return session.playing(self.study.title, seat, left, **more)
+        return session.playing(
+            self.study.title,
+            seat,
+            left,
+            label=words.format(round=page.round, rounds=rounds),
+            can_continue=over,
+            disclosure=self.scheduler.disclosures.get(stored.id, ""),
+            may_leave=participant.status != "complete",
+            **about,
+        )
 
     # Actions of participants: "consent", "answer", "start", "reply", "next" and "leave"; and of their pages: "fault".
 
@@ -279,8 +295,7 @@ class StudyService(PageService):
         step = self._check_page(participant, action, ConsentStep)
         if action.get("agreed") is True:
             version = version_hash(step.text or self.study.consent)
-            values = {"consented": clock.time(), "consent": version}
-            self.scheduler.go_on(participant, "consented", detail=version, **values)
+            self.scheduler.go_on(participant, "consented", detail=version, consented=clock.time(), consent=version)
         else:
             self._database.change(participant.id, "declined", status="declined", ended=clock.time())
 
@@ -310,7 +325,7 @@ class StudyService(PageService):
         text, turn = reply_of(action)
         if action.get("match") != stored.id:
             raise NotDelivered(texts.MOVED_ON)
-        return self._sessions.resume(stored).submit(_seat(participant, stored), text, turn)
+        return self._sessions.resume(stored).submit(stored.seat_of(participant.id), text, turn)
 
     def _next(self, participant: Participant, action: Mapping[str, Any]) -> None:
         page = self._page_of(participant)
@@ -349,7 +364,7 @@ class StudyService(PageService):
         """Lead others on from the matches of a participant who has withdrawn, which can be shown no more."""
         for stored in self._database.matches(self.study.name, participant=participant.id):
             self._sessions.close(stored.id)
-            for person in map(self._database.participant, map(str, stored.people.values())):
+            for person in map(self._database.participant, stored.participants.values()):
                 if stored.ended is not None and self._shown_match(person) == stored:
                     self.scheduler.go_on(person, passed=person.passed + 1)
             self._wake(stored)
@@ -420,7 +435,3 @@ class StudyService(PageService):
 def _is_at(action: Mapping[str, Any], where: str) -> bool:
     """Return True if an action is of the page at that `place`, or names none."""
     return bool(action.get("place", where) == where)
-
-
-def _seat(participant: Participant, stored: StoredMatch) -> Seat:
-    return next(seat for seat, id in stored.people.items() if id == participant.id)

@@ -97,8 +97,7 @@ class SessionManager:
         """Count what models took before this host began."""
         budget = ModelBudget(study.models)
         for stored in self._database.matches(study.name):
-            people = [id for id in stored.people.values() if id is not None]
-            budget.add(people, self._database.record(stored.id).events)
+            budget.add(stored.participants.values(), self._database.record(stored.id).events)
         return budget
 
     def begin(
@@ -207,10 +206,9 @@ class SessionManager:
 
     def _check_budget(self, stored: StoredMatch, seat: Seat) -> None:
         """Raise `BudgetReached` if a model must not be asked any more."""
-        session = self._open.get(stored.id)
-        is_model = session is not None and session.session.match.players[seat].startswith(MODEL_PREFIX)
+        is_model = self._open[stored.id].session.match.players[seat].startswith(MODEL_PREFIX)
         if self._budget is not None and is_model and seat not in self._substitutes(stored):
-            self._budget.check([id for id in stored.people.values() if id is not None])
+            self._budget.check(stored.participants.values())
 
     def _opened(self, stored: StoredMatch, session: MatchSession) -> MatchSession:
         self._open[stored.id] = OpenSession(stored, session)
@@ -251,8 +249,7 @@ class SessionManager:
         endings = self.endings(self._open[match.id].stored, match) if isinstance(last, Ended) else {}
         self._database.append(match.id, seq, news, endings, self._failed.pop(match.id, None))
         if self._budget is not None:
-            people = self._open[match.id].stored.people.values()
-            self._budget.add([id for id in people if id is not None], news)
+            self._budget.add(self._open[match.id].stored.participants.values(), news)
         if isinstance(last, Ended):
             self._write_to_folder(self._database.record(match.id))
 

@@ -159,7 +159,7 @@ def _people(
     returned: Collection[str],
     now: float,
 ) -> tuple[Person, ...]:
-    latest = {who: match for match in matches for who in match.people.values() if who is not None}
+    latest = {who: match for match in matches for who in match.participants.values()}
     failed = Counter(note.participant for note in errors)
     return tuple(_person(p, latest.get(p.id), moved, failed[p.id], p.id in returned, now) for p in people)
 

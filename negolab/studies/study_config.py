@@ -303,11 +303,10 @@ class Study(TomlTable, frozen=True):
 
     def treatment(self, name: str) -> Treatment:
         """Return the treatment called `name`; `ValueError` if there is none."""
-        for treatment in self.treatments:
-            if treatment.name == name:
-                return treatment
-        names = [treatment.name for treatment in self.treatments]
-        raise ValueError(f"study {self.name} has no treatment {name!r}: {suggest(name, names)}")
+        named = {treatment.name: treatment for treatment in self.treatments}
+        if name not in named:
+            raise ValueError(f"study {self.name} has no treatment {name!r}: {suggest(name, named)}")
+        return named[name]
 
     def loaded(self, settings: Treatment) -> AnyGame:
         """Load the game with the parameters of a match; `ValueError` if they are invalid."""

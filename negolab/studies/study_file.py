@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -36,10 +34,8 @@ def read_study(path: str | Path, at: Path | None = None, *, check_texts: bool = 
     """
     file, path = Path(path), at or Path(path)
     words = read_text(file)
-    try:
+    with validation.located(path):
         return parse_study(words, path, check_texts=check_texts)
-    except ValueError as error:
-        raise ValueError(f"{path}: {' '.join(str(error).split())}") from None
 
 
 def read_texts(path: Path) -> tuple[Study, list[str]]:
@@ -83,18 +79,9 @@ def parse_study(text: str, path: Path, *, check_texts: bool = True) -> Study:
     _check_tables(study, table)
     if not check_texts:
         return study
-    with _at("texts"):
+    with validation.located("texts"):
         texts.check(study.texts, catalogue(study))
     return _without_defaults(study) if study.texts else study
-
-
-@contextmanager
-def _at(place: str) -> Iterator[None]:
-    """Name a place of the file in the `ValueError` of what is checked inside."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{place}: {error}") from None
 
 
 def _without_defaults(study: Study) -> Study:
@@ -115,14 +102,15 @@ def _locate_scenarios(table: dict[str, Any], folder: Path) -> None:
 
 def _load_players(table: dict[str, Any], folder: Path) -> None:
     """Load the code of players of the researcher's own, and name them as records do; ValueError names the place."""
-    treatments = table.get("treatments")
-    parts = [(f"treatment {t.get('name')!r}: opponent", t, "opponent") for t in _tables(treatments)]
-    parts += [("practice: opponent", t, "opponent") for t in _tables([table.get("practice")])]
-    parts += [(f"{name}: then", t, "then") for name in ("pairing", "models") for t in _tables([table.get(name)])]
-    parts += [(f"step of kind {t.get('kind')!r}: opponent", t, "opponent") for t in _all_steps(table)]
+    parts = [
+        *((f"treatment {t.get('name')!r}: opponent", t, "opponent") for t in _tables(table.get("treatments"))),
+        *(("practice: opponent", t, "opponent") for t in _tables([table.get("practice")])),
+        *((f"{name}: then", t, "then") for name in ("pairing", "models") for t in _tables([table.get(name)])),
+        *((f"step of kind {t.get('kind')!r}: opponent", t, "opponent") for t in _all_steps(table)),
+    ]
     for place, part, key in parts:
         if isinstance(text := part.get(key), str):
-            with _at(place):
+            with validation.located(place):
                 part[key] = load_player(text, folder)
 
 
@@ -140,7 +128,7 @@ def _check_steps(steps: list[dict[str, Any]], where: str) -> None:
         if kind is None:
             name = str(step.get("kind", ""))
             raise ValueError(f"{place}: kind {name!r} is unknown: {validation.suggest(name, KINDS)}")
-        with _at(f"{place} ({step['kind']})"):
+        with validation.located(f"{place} ({step['kind']})"):
             validation.check_table({key: value for key, value in step.items() if key != "kind"}, kind)
 
 
@@ -158,7 +146,7 @@ def _check_tables(study: Study, table: dict[str, Any]) -> None:
             where += f": step of kind {step.kind!r}"
         elif step.kind == "practice":
             where = "practice"
-        with _at(where):
+        with validation.located(where):
             _playable(study, settings, step)
     if "pairing" in table and not study.paired:
         raise ValueError("pairing: every treatment has an opponent, so nobody waits: delete [pairing] or an opponent")

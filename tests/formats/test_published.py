@@ -89,8 +89,9 @@ def test_a_stored_score_that_the_dialogue_does_not_come_to_is_told(results: Path
     place = next(results.rglob("scores.json"))
     place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")
     found = clembench.read_episode(place.parent)
-    assert len(found.differences) == 1 and "Main Score is 12.5 in the file" in found.differences[0]
-    (wrong,) = (pair for pair in clembench.score_pairs(found.record) if not pair.same)
+    (difference,) = found.header.notes[clembench.DIFFERENCES]
+    assert "Main Score is 12.5 in the file" in difference
+    (wrong,) = (pair for pair in clembench.score_pairs(found) if not pair.same)
     assert (wrong.name, wrong.theirs) == ("Main Score", 12.5)
 
 
@@ -104,7 +105,7 @@ def test_what_the_files_say_stays_with_the_record(results: Path) -> None:
 def test_an_episode_without_a_file_of_scores_is_read_all_the_same(results: Path) -> None:
     place = next(results.rglob("scores.json"))
     place.unlink()
-    names = [pair.name for pair in clembench.score_pairs(clembench.read_episode(place.parent).record)]
+    names = [pair.name for pair in clembench.score_pairs(clembench.read_episode(place.parent))]
     assert "Main Score" not in names and "Normalized harmonic mean" in names
 
 
@@ -123,7 +124,7 @@ def test_the_temperature_is_read_from_the_meta_data_where_no_folder_states_it(re
     said = json.loads(place.read_text("utf-8"))
     said["meta"]["results_folder"] = "conceder-t0.5"
     place.write_text(json.dumps(said), "utf-8")
-    record, _ = clembench.read_episode(place.parent)
+    record = clembench.read_episode(place.parent)
     assert all(name.endswith("-t0.5") for name in record.header.players.values())
 
 
@@ -169,24 +170,26 @@ def test_a_file_that_leads_out_and_a_number_beyond_floats_cost_their_own_episode
 def test_scores_that_differ_are_counted_by_name(results: Path) -> None:
     place = next(results.rglob("scores.json"))
     place.write_text(json.dumps({"episode scores": {"Main Score": 12.5}}), "utf-8")
-    tally = clembench.ScoreTally()
-    for record in open_source(results):
-        tally.add(record)
-    stored, same = tally.stored.total(), tally.same.total()
-    assert (tally.episodes, tally.differing, stored - same) == (9, 1, 1)
-    assert tally.line() == (
-        f"{same} of {stored} stored scores of 9 episodes re-derived; differences: Main Score 1 (in 1 of the episodes)"
+    records = list(open_source(results))
+    stored = sum(len(clembench.score_pairs(record)) for record in records)
+    *lines, line = clembench.score_lines(records, by_name=True)
+    assert line == (
+        f"{stored - 1} of {stored} stored scores of 9 episodes re-derived; "
+        "differences: Main Score 1 (in 1 of the episodes)"
     )
-    assert any("Main Score" in line and "8 of 9; first: record " in line for line in tally.lines())
+    assert any("Main Score" in line and "8 of 9; first: record " in line for line in lines)
+    assert [line] == list(clembench.score_lines(records))
 
 
 def test_every_score_of_a_published_folder_follows_from_its_dialogues() -> None:
-    source, tally = open_source(corpus()), clembench.ScoreTally()
+    source, records = open_source(corpus()), list[Record]()
     for entry in source.entries():
         assert entry.differences == ()
         assert set(entry.record.header.players.values()) == {"gpt-5-mini-2025-08-07-t1.0"}
-        tally.add(entry.record)
-    assert tally.line() == "476 of 476 stored scores of 26 episodes re-derived; differences: none"
+        records.append(entry.record)
+    assert [*clembench.score_lines(records)] == [
+        "476 of 476 stored scores of 26 episodes re-derived; differences: none"
+    ]
     assert source.left_out == (
         "clean_up: 3 episodes of another game, left out",
         "dond: 24 episodes of another game, left out",

@@ -16,8 +16,8 @@ from negolab.players.lookup import resolve
 from negolab.runs.driver import seat_players
 from negolab.studies import session
 from negolab.studies.admin import AdminService
-from negolab.studies.authentication import AccessDenied
 from negolab.studies.database import Database
+from negolab.studies.links import AccessDenied
 from negolab.studies.page_state import Playing
 from negolab.studies.study_file import read_study
 from negolab.sweeps.folder import SweepFolder

@@ -14,8 +14,9 @@ from negolab.record import PERSON
 from negolab.store import Store, read
 from negolab.studies import sessions
 from negolab.studies.admin import AdminService
-from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.authentication import LeaseTaken
 from negolab.studies.database import Database
+from negolab.studies.links import AccessDenied
 from negolab.user_code import TRUSTED
 from negolab.verification import replay_differences
 

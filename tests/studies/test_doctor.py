@@ -14,7 +14,7 @@ import sqlalchemy as sa
 
 from negolab.studies import doctor
 from negolab.studies.database import Database
-from negolab.studies.doctor import FOREIGN_ADDRESS, Finding, SetUp, check_clock, check_public_url, examine
+from negolab.studies.doctor import FOREIGN_ADDRESS, Finding, check_clock, check_public_url, examine
 from negolab.studies.study_file import parse_study
 from tests.cli.test_cli import BASE
 from tests.conftest import free_port
@@ -36,7 +36,7 @@ def wrong(findings: list[Finding]) -> dict[str, str]:
 
 @pytest.mark.database
 def test_a_good_set_up_is_ok_line_by_line(file: Path, database_url: str, tmp_path: Path) -> None:
-    found = list(examine(SetUp(file, database_url, tmp_path / "out" / "people", max_kernels=1), {}))
+    found = list(examine(file, database_url, tmp_path / "out" / "people", {}, max_kernels=1))
     assert wrong(found) == {}
     assert [one.about for one in found] == [
         "study",
@@ -74,12 +74,12 @@ def test_what_is_wrong_is_said_with_what_to_do(
     spoilt: Any, name: str, instead: Any, about: str, words: str, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(spoilt, name, instead)
-    found = wrong(list(examine(SetUp(file, str(file.with_name("people.db")), file.parent), {})))
+    found = wrong(list(examine(file, str(file.with_name("people.db")), file.parent, {})))
     assert list(found) == [about] and words in found[about]
 
 
 def models_line(file: Path, url: str, *prices: str) -> str:
-    found = examine(SetUp(file, ":memory:", file.parent, base_urls=(url,), prices=prices), {})
+    found = examine(file, ":memory:", file.parent, {}, base_urls=(url,), prices=prices)
     return next(finding.line() for finding in found if finding.about == "models")
 
 

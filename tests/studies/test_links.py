@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from negolab.studies.links import OPEN, InvalidLink, link_url, make_token, read_token
+from negolab.studies.links import OPEN, AccessDenied, link_url, make_token, read_token
 from negolab.studies.texts import texts
 
 SECRET = "a secret of the study"
@@ -18,7 +18,7 @@ ID = "00112233445566aa"
 
 
 def refused(text: str) -> str:
-    with pytest.raises(InvalidLink) as caught:
+    with pytest.raises(AccessDenied) as caught:
         read_token(SECRET, "prices", text, DAY)
     return str(caught.value)
 

@@ -15,13 +15,14 @@ import pytest
 from negolab.cli.study import status_lines
 from negolab.events import Ended
 from negolab.studies import links
-from negolab.studies.authentication import AccessDenied, LeaseTaken
+from negolab.studies.authentication import LeaseTaken
 from negolab.studies.bonus import settle
 from negolab.studies.clock import ManualClock
 from negolab.studies.clock import time as study_time
 from negolab.studies.database import Database
 from negolab.studies.earnings import study_earnings
 from negolab.studies.export import export
+from negolab.studies.links import AccessDenied
 from negolab.studies.page_state import Answer, Closed, Playing, Waiting
 from negolab.studies.panel import PanelFormat
 from negolab.studies.routes import Switch, seats_app

@@ -21,11 +21,11 @@ import sqlalchemy as sa
 from negolab_widgets.study import monitor_view
 from negolab_widgets.study.page import results_table
 
-from negolab.studies.authentication import AccessDenied
 from negolab.studies.database import Database
 from negolab.studies.database.payments import EARNINGS
 from negolab.studies.database.schema import metadata
 from negolab.studies.export import export
+from negolab.studies.links import AccessDenied
 from negolab.studies.page_state import Closed, Playing, Quiz, Results, Waiting
 from negolab.studies.payment import Earnings
 from negolab.studies.questions import Question, check_answers

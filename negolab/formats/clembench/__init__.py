@@ -1,6 +1,6 @@
 """Published matches of clembench's `hot_air_balloon` as records of the balloon game.
 
-`read_tree` reads all episodes below a folder, `read_episode` one; `score_pairs` and `ScoreTally` derive the
+`read_tree` reads all episodes below a folder, `read_episode` one; `score_pairs` and `score_lines` derive the
 stored scores again from the dialogues.
 """
 
@@ -8,7 +8,6 @@ from negolab.formats.clembench.episodes import (
     DIFFERENCES,
     GAME,
     CrashedError,
-    Imported,
     LeftOut,
     Published,
     count_left_out,
@@ -18,25 +17,22 @@ from negolab.formats.clembench.episodes import (
     read_episode,
     read_tree,
 )
-from negolab.formats.clembench.scores import NOTE, ScorePair, ScoreTally, compare_scores, score_pairs, stored_scores
+from negolab.formats.clembench.scores import NOTE, ScorePair, score_lines, score_pairs
 
 __all__ = [
     "DIFFERENCES",
     "GAME",
     "NOTE",
     "CrashedError",
-    "Imported",
     "LeftOut",
     "Published",
     "ScorePair",
-    "ScoreTally",
-    "compare_scores",
     "count_left_out",
     "episode_differences",
     "episode_folders",
     "import_published",
     "read_episode",
     "read_tree",
+    "score_lines",
     "score_pairs",
-    "stored_scores",
 ]

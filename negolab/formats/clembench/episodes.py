@@ -19,7 +19,8 @@ import msgspec
 
 from negolab._internal.files import read_bytes
 from negolab.catalog import load
-from negolab.formats.clembench.scores import NOTE, compare_scores, describe_pair, score_pairs, stored_scores
+from negolab.formats.clembench.scores import NOTE, describe_pair, score_pairs, stored_scores
+from negolab.formatting import counted
 from negolab.game import Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.prompt import language, languages
@@ -64,13 +65,6 @@ class Published(NamedTuple):
     game: Balloon
     prompts: dict[Seat, str]
     reasons: dict[str, str]
-
-
-class Imported(NamedTuple):
-    """A replayed episode, and a sentence for each difference between the replay and its files."""
-
-    record: Record
-    differences: tuple[str, ...]
 
 
 # Instances.
@@ -122,7 +116,7 @@ def _language(agree_tag: str) -> str:
 # Episodes.
 
 
-def read_episode(folder: Path | str) -> Imported:
+def read_episode(folder: Path | str) -> Record:
     """Import the episode in a folder by replaying its dialogue.
 
     A model with its temperature is a player of its own, MODEL-tTEMPERATURE: the temperature is that of the results
@@ -132,8 +126,8 @@ def read_episode(folder: Path | str) -> Imported:
         folder: A folder with `instance.json`, `interactions.json` and, in newer releases, `scores.json`.
 
     Returns:
-        The record and its differences. Its notes keep the stored scores and the texts of the episode's game master. Its
-        id is the same whenever it is imported.
+        The record. Its notes keep the stored scores, the texts of the episode's game master and, as `DIFFERENCES`, a
+        sentence for each difference between the replay and the files. Its id is the same whenever it is imported.
 
     Raises:
         CrashedError: There is no dialogue (an episode that crashed has no `interactions.json`), or it cannot be read.
@@ -144,7 +138,7 @@ def read_episode(folder: Path | str) -> Imported:
     said = _read_dialogue(folder)
     source = import_published(instance, said.meta.get("experiment_name", folder.parent.name))
     match = Match(source.game, seed=0, players=said.players, id=_id(source, said), notes=_notes(source, said, folder))
-    differences = [*_replay(match, said.replies), *_compare(match, said.scores)]
+    differences = [*_replay(match, said.replies), *_compare(match.record())]
     if differences:
         match.notes[DIFFERENCES] = differences
     record = match.record()
@@ -152,7 +146,7 @@ def read_episode(folder: Path | str) -> Imported:
     when = "" if created is None else datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds")
     # The header as it reads from a file, so that a folder of episodes and the run imported from it have equal records.
     header = msgspec.structs.replace(parse_record(record.to_line()).header, seed=None, created=when)
-    return Imported(Record(header, record.events), tuple(differences))
+    return Record(header, record.events)
 
 
 class _Dialogue(NamedTuple):
@@ -204,16 +198,17 @@ def _id(source: Published, said: _Dialogue) -> str:
     return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
 
 
-def episode_differences(imported: Imported) -> tuple[Difference, ...]:
+def episode_differences(record: Record) -> tuple[Difference, ...]:
     """Return the differences of an episode with their causes: where its dialogue leaves the rules, or else each
     score."""
-    if not imported.differences:
+    told = record.header.notes.get(DIFFERENCES)
+    if not told:
         return ()
-    wrong = [pair.name for pair in score_pairs(imported.record) if not pair.same]
-    if len(wrong) < len(imported.differences):
-        return (Difference("the dialogue continues differently from the rules", imported.differences[0]),)
+    wrong = [pair.name for pair in score_pairs(record) if not pair.same]
+    if len(wrong) < len(told):
+        return (Difference("the dialogue continues differently from the rules", told[0]),)
     causes = (f"{name} does not follow from the dialogue" for name in wrong)
-    return tuple(Difference(*both) for both in zip(causes, imported.differences, strict=True))
+    return tuple(Difference(*both) for both in zip(causes, told, strict=True))
 
 
 def read_json(file: Path) -> dict[str, Any]:
@@ -230,10 +225,16 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def _notes(source: Published, said: _Dialogue, folder: Path) -> dict[str, Any]:
-    notes: dict[str, Any] = {"source": "clembench", "experiment": source.experiment, "game_id": source.game_id}
-    notes["folder"] = "/".join(folder.parts[-5:])  # RESULTS/MODELS/hot_air_balloon/EXPERIMENT/INSTANCE
-    notes |= {name: said.meta[name] for name in ("clem_version", "results_folder") if name in said.meta}
-    return notes | {"prompts": dict(source.prompts), "reasons": source.reasons, NOTE: said.scores}
+    return {
+        "source": "clembench",
+        "experiment": source.experiment,
+        "game_id": source.game_id,
+        "folder": "/".join(folder.parts[-5:]),  # RESULTS/MODELS/hot_air_balloon/EXPERIMENT/INSTANCE
+        **{name: said.meta[name] for name in ("clem_version", "results_folder") if name in said.meta},
+        "prompts": dict(source.prompts),
+        "reasons": source.reasons,
+        NOTE: said.scores,
+    }
 
 
 def _seat(name: str) -> Seat | None:
@@ -278,11 +279,10 @@ def _replay(match: Match, heard: list[tuple[Seat, Reply]]) -> Iterator[str]:
         match.submit(seat, reply)
 
 
-def _compare(match: Match, theirs: Mapping[str, Any]) -> Iterator[str]:
+def _compare(record: Record) -> Iterator[str]:
     """Yield the differences in end, deal and scores between the file and the replayed match."""
-    replies = sum(hasattr(event, "reply") for event in match.events)
-    assert isinstance(match.game, Balloon)
-    for pair in compare_scores(theirs, match.game, match.state, replies):
+    replies = sum(hasattr(event, "reply") for event in record.events)
+    for pair in score_pairs(record):
         if not pair.same:
             yield f"reply {replies}, the last: {describe_pair(pair)}"
 
@@ -305,7 +305,7 @@ class LeftOut(NamedTuple):
     what: str
 
 
-def read_tree(root: Path | str) -> Iterator[Imported | LeftOut]:
+def read_tree(root: Path | str) -> Iterator[Record | LeftOut]:
     """Read every episode folder below `root`, in the order of their paths, one at a time."""
     root = Path(root).resolve()
     for folder in episode_folders(root):
@@ -331,7 +331,7 @@ def episode_folders(root: Path) -> Iterator[Path]:
             yield Path(path)
 
 
-def _read_or_leave_out(folder: Path) -> Imported | LeftOut:
+def _read_or_leave_out(folder: Path) -> Record | LeftOut:
     try:
         return read_episode(folder)
     except CrashedError:
@@ -373,7 +373,7 @@ def count_left_out(left_out: Iterable[LeftOut]) -> tuple[str, ...]:
 
 
 def _sentence(kind: str, what: str, folders: list[Path]) -> str:
-    episodes = f"{len(folders):,} episode{'s' * (len(folders) > 1)}"
+    episodes = counted(len(folders), "episode")
     if kind == "game":
         return f"{what}: {episodes} of another game, left out"
     first = f"first: {folders[0]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from negolab.events import Replied
@@ -87,21 +87,6 @@ def _defined(value: Any) -> Any:
     return None if isinstance(value, float) and math.isnan(value) else value
 
 
-def compare_scores(theirs: Mapping[str, Any], game: Balloon, state: State, replies: int) -> Iterator[ScorePair]:
-    """Yield each stored score with the value derived from the dialogue.
-
-    Args:
-        theirs: Scores of `stored_scores`.
-        game: The game of the episode.
-        state: The state after the last reply.
-        replies: Number of replies, including rejected ones.
-    """
-    ours = _derive(game, state, replies)
-    for name, value in theirs.items():
-        if name != _PARETO or game.mode != "equal":
-            yield ScorePair(name, value, ours.get(name.removesuffix(_IN_SCORES)))
-
-
 def _derive(game: Balloon, state: State, replies: int) -> dict[str, Any]:
     details = game.details(state)
     norm = details["norm"] or {"A": None, "B": None}
@@ -127,57 +112,38 @@ def score_pairs(record: Record) -> tuple[ScorePair, ...]:
     game = record.game
     if not theirs or not isinstance(game, Balloon):
         return ()
-    replies = sum(isinstance(event, Replied) for event in record.events)
-    return tuple(compare_scores(theirs, game, final_state(record), replies))
+    ours = _derive(game, final_state(record), sum(isinstance(event, Replied) for event in record.events))
+    names = (name for name in theirs if name != _PARETO or game.mode != "equal")
+    return tuple(ScorePair(name, theirs[name], ours.get(name.removesuffix(_IN_SCORES))) for name in names)
 
 
-class ScoreTally:
-    """Counts of stored scores and of those that the dialogues come to, by name; grows one record at a time.
+def score_lines(records: Iterable[Record], *, by_name: bool = False) -> Iterator[str]:
+    """Yield how many stored scores were derived again, and the names of those that differ with their counts.
 
-    Attributes:
-        episodes: Records with stored scores.
-        stored: Stored scores by name.
-        same: Those that were derived again, by name.
-        differing: Records of which a score differs.
+    Args:
+        records: The records; those without stored scores are ignored.
+        by_name: Yield first a line per name: how often it is stored and derived again, and the first record in which it
+            differs.
     """
-
-    def __init__(self) -> None:
-        self.episodes = self.differing = 0
-        self.stored: Counter[str] = Counter()
-        self.same: Counter[str] = Counter()
-        self._first: dict[str, tuple[str, ScorePair]] = {}
-
-    def add(self, record: Record) -> None:
-        """Derive the scores of a record again; one without stored scores is ignored."""
-        pairs = score_pairs(record)
-        self.episodes += bool(pairs)
-        self.differing += not all(pair.same for pair in pairs)
-        for pair in pairs:
-            self.stored[pair.name] += 1
-            self.same[pair.name] += pair.same
-            if not pair.same:
-                self._first.setdefault(pair.name, (record.id, pair))
-
-    def line(self) -> str:
-        """Return how many stored scores were derived again, and the names of those that differ with their counts."""
-        stored, same = self.stored.total(), self.same.total()
-        wrong = {name: count - self.same[name] for name, count in self.stored.items() if count > self.same[name]}
-        which = ", ".join(f"{name} {count:,}" for name, count in wrong.items())
-        where = f" (in {self.differing:,} of the episodes)" if wrong else ""
-        return (
-            f"{same:,} of {stored:,} stored scores of {self.episodes:,} episodes re-derived; "
-            f"differences: {which or 'none'}{where}"
-        )
-
-    def lines(self) -> Iterator[str]:
-        """Yield a line per name: how often it is stored and derived again, and the first record in which it differs."""
-        width = max(map(len, self.stored), default=0)
-        for name, count in self.stored.items():
-            line = f"{name:{width}}  {self.same[name]:,} of {count:,}"
-            if name in self._first:
-                id, pair = self._first[name]
-                line += f"; first: record {id}, {_said(pair.theirs)} in the file, {_said(pair.ours)} by the rules"
-            yield line
+    pairs = [(record.id, pair) for record in records for pair in score_pairs(record)]
+    stored = Counter(pair.name for _, pair in pairs)
+    differing: dict[str, list[tuple[str, ScorePair]]] = {name: [] for name in stored}
+    for id, pair in pairs:
+        differing[pair.name] += [] if pair.same else [(id, pair)]
+    width = max(map(len, stored), default=0)
+    for name, wrong in differing.items() if by_name else ():
+        line = f"{name:{width}}  {stored[name] - len(wrong):,} of {stored[name]:,}"
+        if wrong:
+            id, pair = wrong[0]
+            line += f"; first: record {id}, {_said(pair.theirs)} in the file, {_said(pair.ours)} by the rules"
+        yield line
+    which = ", ".join(f"{name} {len(wrong):,}" for name, wrong in differing.items() if wrong)
+    where = {id for wrong in differing.values() for id, _ in wrong}
+    yield (
+        f"{len(pairs) - sum(map(len, differing.values())):,} of {len(pairs):,} stored scores of "
+        f"{len({id for id, _ in pairs}):,} episodes re-derived; "
+        f"differences: {which or 'none'}{f' (in {len(where):,} of the episodes)' if where else ''}"
+    )
 
 
 def _said(value: Any) -> str:

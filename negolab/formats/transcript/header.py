@@ -125,14 +125,17 @@ def _end(end: End | None) -> str:
 
 def _about(record: Record) -> Facts:
     header, last = record.header, record.events[-1]
-    about: Facts = [("game", header.game), ("preset", header.preset or "none"), ("match", header.id)]
-    about += [(f"player {seat}", header.players[seat]) for seat in SEATS if seat in header.players]
     models = header.notes.get("models", {})
-    about += [(f"model {seat}", format_model(models[seat])) for seat in SEATS if seat in models]
-    about += [("seed", str(header.seed))] if header.seed is not None else []
-    about += [("created", header.created)] if header.created else []
-    about += [("stopped", last.reason)] if isinstance(last, Ended) and last.reason else []
-    return about + [(name, note) for name, note in header.notes.items() if isinstance(note, str)]
+    about = [
+        *(("game", header.game), ("preset", header.preset or "none"), ("match", header.id)),
+        *((f"player {seat}", header.players[seat]) for seat in SEATS if seat in header.players),
+        *((f"model {seat}", format_model(models[seat])) for seat in SEATS if seat in models),
+        ("seed", None if header.seed is None else str(header.seed)),
+        ("created", header.created or None),
+        ("stopped", (last.reason or None) if isinstance(last, Ended) else None),
+    ]
+    notes = [(name, note) for name, note in header.notes.items() if isinstance(note, str)]
+    return [(name, value) for name, value in about if value is not None] + notes
 
 
 def _parameters(params: Mapping[str, Any], game: AnyGame) -> Part:

@@ -247,12 +247,10 @@ class BaseDatabase:
     def _read(self, **options: Any) -> AbstractContextManager[Connection]:
         return self._joined(self._engine.execution_options(reads=True, **options).connect)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[object]:
         """Make all reads of this thread inside the context see one snapshot; nothing can be written there."""
         options = {} if self._engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
-        with self._read(**options):
-            yield
+        return self._read(**options)
 
     def _rows(self, chosen: sa.Select[Any]) -> Sequence[Any]:
         """Return the rows of one query."""
@@ -378,9 +376,8 @@ class BaseDatabase:
             detail: Further words.
             **of: `study`, `participant` and `match`, each optional.
         """
-        row = {"at": self.clock(), "kind": kind, "actor": actor, "detail": storable(detail)}
         with self._write() as c:
-            c.execute(notes.insert().values(**row, **of))
+            c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, detail=storable(detail), **of))
 
     def keep(self, kind: str, value: object, actor: str = "host", **of: Any) -> None:
         """Keep a value as a note, for `kept_notes`.

@@ -106,9 +106,8 @@ def export(database: Database, study: Study, folder: Path, to: str = "both", *, 
     with private_files(), replace_folder(folder, name) as new:
         rows = exporting.export(_tables(data), new, exporting.parse_endings(to))
         (new / "records.jsonl").write_bytes(b"".join(_records(data)))
-        game = study.loaded(study.treatments[0])
-        if (code := catalog.source(game)) is not None:
-            user_code.write(new, {catalog.game_id(game): code})
+        if (code := catalog.source(data.game)) is not None:
+            user_code.write(new, {catalog.game_id(data.game): code})
         (new / "study.toml").write_text(study.text, "utf-8")
         about = {"study": name, "exported": database.clock(), "negolab": __version__, "rows": rows}
         (new / "export.json").write_bytes(msgspec.json.format(msgspec.json.encode(about)) + b"\n")
@@ -132,8 +131,7 @@ def _tables(data: Source) -> exporting.Tables:
         others["quiz"] = (tables.QUIZ_COLUMNS, tables.quiz_rows(data))
     if data.study.consents or data.consents:
         others["consents"] = (tables.CONSENT_COLUMNS, tables.consent_rows(data))
-    game = data.study.loaded(data.study.treatments[0])
-    return exporting.Tables((), tables.KEYS, found, others, lambda: Match(game, seed=0).record())
+    return exporting.Tables((), tables.KEYS, found, others, lambda: Match(data.game, seed=0).record())
 
 
 def _records(data: Source) -> Iterator[bytes]:

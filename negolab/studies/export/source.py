@@ -8,6 +8,7 @@ from functools import cached_property
 
 import msgspec
 
+from negolab.catalog import AnyGame
 from negolab.events import Ended, Replied
 from negolab.game import Seat
 from negolab.record import Record
@@ -71,8 +72,8 @@ class Source:
     """All data of a study that an export needs."""
 
     study: Study
-    unit: str
-    """Unit of payoffs."""
+    game: AnyGame
+    """The game of the first treatment."""
     participants: list[Participant]
     answers: dict[int, dict[str, str]]
     """Answers by the participant's number and the question's name; empty if the study has no questions."""
@@ -105,7 +106,7 @@ def source(database: Database, study: Study, *, test: bool = False) -> Source:
         rounds = _rounds(matches)
         return Source(
             study=study,
-            unit=study.loaded(study.treatments[0]).unit,
+            game=study.loaded(study.treatments[0]),
             participants=participants,
             answers={p.number: database.answers(p.id) for p in participants} if study.asked() else {},
             reached={p.number: database.reached(p.id) for p in participants},
@@ -128,7 +129,7 @@ def _rounds(matches: list[StoredMatch]) -> dict[str, dict[Seat, int]]:
     counts: Counter[str] = Counter()
     rounds: dict[str, dict[Seat, int]] = {}
     for stored in matches:
-        people = {} if stored.practice else {seat: id for seat, id in stored.people.items() if id is not None}
+        people = {} if stored.practice else stored.participants
         counts.update(people.values())
         rounds[stored.id] = {seat: counts[id] for seat, id in people.items()}
     return rounds

@@ -39,7 +39,7 @@ def participant_columns(source: Source) -> list[Column]:
         Column("seat", "text", "their seat in it: A or B"),
         Column("replies", "integer", "their replies in it, including refused ones"),
         Column("rejected", "integer", "their refusals in it: replies that were not a legal action"),
-        Column("payoff", "number", "their payoff; empty: no payoff", source.unit),
+        Column("payoff", "number", "their payoff; empty: no payoff", source.game.unit),
         Column("code", "text", "the completion code they were shown"),
         Column("external", "text", "salted hash of the id an outside panel gave them"),
         *_payment_columns(source),
@@ -149,8 +149,12 @@ CONSENT_COLUMNS = [
 def consent_rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `consents`, oldest text first."""
     for note in source.consents:
-        about = {"study": source.study.name, "consent": version_hash(note.detail)}
-        yield {**about, "since": note.at, "text": note.detail}
+        yield {
+            "study": source.study.name,
+            "consent": version_hash(note.detail),
+            "since": note.at,
+            "text": note.detail,
+        }
 
 
 ANSWER_COLUMNS = [
@@ -168,8 +172,13 @@ def answer_rows(source: Source) -> Iterator[dict[str, Any]]:
     numeric = {question.name for question in source.study.asked() if question.kind == "number"}
     for participant, answers in source.answers.items():
         for name, value in sorted(answers.items()):
-            own = {"question": name, "value": value, "number": parse_number(value) if name in numeric else None}
-            yield {"study": source.study.name, "participant": participant, **own}
+            yield {
+                "study": source.study.name,
+                "participant": participant,
+                "question": name,
+                "value": value,
+                "number": parse_number(value) if name in numeric else None,
+            }
 
 
 PAGE_COLUMNS = [
@@ -213,8 +222,15 @@ def quiz_rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `quiz`, by participant and time."""
     for participant, attempts in source.attempts.items():
         for one in attempts:
-            answer = {"question": one.name, "attempt": one.attempt, "value": one.value, "right": one.is_right}
-            yield {"study": source.study.name, "participant": participant, **answer, "time": one.at}
+            yield {
+                "study": source.study.name,
+                "participant": participant,
+                "question": one.name,
+                "attempt": one.attempt,
+                "value": one.value,
+                "right": one.is_right,
+                "time": one.at,
+            }
 
 
 _EXPERIMENT = [
@@ -286,8 +302,8 @@ def event_columns(source: Source) -> list[Column]:
         Column("fault", "text", "rejected: format, rule or time"),
         Column("reason", "text", "rejected: reason given to its author; ended: reason that the match was stopped"),
         Column("end", "text", "ended: AGREED, NO_DEAL, OUT_OF_TIME, FORFEIT or ABORTED"),
-        Column("payoff_a", "number", "ended: payoff of seat A; empty: no payoff", source.unit),
-        Column("payoff_b", "number", "ended: payoff of seat B; empty: no payoff", source.unit),
+        Column("payoff_a", "number", "ended: payoff of seat A; empty: no payoff", source.game.unit),
+        Column("payoff_b", "number", "ended: payoff of seat B; empty: no payoff", source.game.unit),
         Column("body", "json", "the whole event, as in records.jsonl"),
     ]
 

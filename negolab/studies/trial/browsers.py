@@ -132,9 +132,8 @@ def find_browser() -> str | None:
         from playwright.sync_api import sync_playwright
     except ImportError:
         raise ValueError("--browser needs playwright: pip install 'negolab[browser]'") from None
-    for program in PROGRAMS:
-        if path := shutil.which(program):
-            return path
+    if path := next(filter(None, map(shutil.which, PROGRAMS)), None):
+        return path
     with sync_playwright() as playwright:
         if Path(playwright.chromium.executable_path).is_file():
             return None
@@ -399,7 +398,7 @@ class BrowserVisit(Visitor):
     def _match(self) -> tuple[str, Seat] | None:
         """Return the id of the running match and the participant's seat; None if no match runs."""
         for match in self._database.matches(self._study.name, participant=self.id, running=True):
-            return match.id, next(seat for seat, id in match.people.items() if id == self.id)
+            return match.id, match.seat_of(self.id)
         return None
 
     async def _type(self, view: Locator, text: str) -> Locator:
