@@ -37,7 +37,7 @@ from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study.last_page import CompletionCode, completion_button, render_earnings
 from negolab_widgets.study.questions import QuestionField
-from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, warning
+from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, show, warning
 
 NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
 
@@ -330,8 +330,7 @@ class StudyPage(Page):
 
     def show_error(self, why: str) -> None:
         """Show above all else why the page does not go on just now; "" clears it."""
-        self._banner.value = html.element("div", why, cls="nl-banner", role="alert") if why else ""
-        set_visible(self._banner, bool(why))
+        show(self._banner, html.element("div", why, cls="nl-banner", role="alert") if why else "")
 
     def _show_fault(self, fault: str) -> None:
         self.show_error(fault or (self._page.error if self._page is not None else ""))

@@ -70,6 +70,8 @@ class Table:
         self.left: int | None = None
         self.rejection: RejectedReply | None = None
         self._just_refused = False
+        self._typed: ReplyBox | None = None
+        self._message_boxes = list[w.Textarea]()
         self.notice = self.new_notice()
         self._beside = self.notice
         self.course, self.said = w.HTML(), w.HTML()
@@ -167,7 +169,7 @@ class Table:
         raise NotImplementedError
 
     def clear_input(self) -> None:
-        """Clear what was entered, after a reply was accepted."""
+        """Clear what else was entered than messages, after a reply was accepted."""
 
     # What it has for that.
 
@@ -177,17 +179,18 @@ class Table:
         button.on_click(lambda _: self.context.guard(work))
         return button
 
-    def typed(self, *parts: w.Widget) -> w.Widget:
+    def offer_typing(self, *above: w.Widget, **options: Any) -> ReplyBox:
         """Put a box for a reply in the game's own form, and the game's own log, behind the page's "?".
 
-        A study with texts of its own shows neither.
+        A study with texts of its own shows neither. `above` stands above the box, which takes the `options`.
         """
+        self._typed = ReplyBox(self, **options)
         words = Collapsible(self.button, table_texts.WORD_FOR_WORD, self.context.log).widget
-        box = column(column(*parts), cls="nl-typed")
-        self.help.children = [box, words]
-        for part in (box.children[0], words):
+        self._typing = column(column(*above, self._typed.widget), cls="nl-typed")
+        self.help.children = [self._typing, words]
+        for part in (self._typing.children[0], words):
             set_visible(part, not are_overridden())
-        return box
+        return self._typed
 
     def ask_first(self, text: str, work: Callable[[], None], *, key: bool = True) -> AskFirst:
         """Make a quiet button that ends the match once it is confirmed; with `key` it is what the key R presses."""
@@ -199,10 +202,11 @@ class Table:
     def message_box(
         self, hint: str, label: str = "", *, rows: int = 1, changed: Callable[[], None] | None = None
     ) -> w.Textarea:
-        """Make a box for words, which `changed` is told of once the box is left."""
+        """Make a box for words, which `changed` is told of once the box is left; an accepted reply clears it."""
         label = label or table_texts.YOUR_MESSAGE
         box = w.Textarea(description=label, placeholder=hint, rows=rows, continuous_update=False)
         self.on_change(box, changed)
+        self._message_boxes.append(box)
         return box
 
     def on_change(self, control: w.Widget, work: Callable[[], None] | None = None, trait: str = "value") -> None:
@@ -258,14 +262,18 @@ class Table:
         self._just_refused = False
         self.seen, self.asked, self.left = seen, asked, left
         self.draw()
+        if self._typed is not None:
+            self._typed.box.disabled = self._typed.button.disabled = not asked
+            set_visible(self._typing, bool(self.game.turn(seen.public)))
         for part, drawn in zip((self.course, self.said), self._render_past(self.game, seen), strict=True):
-            part.value = drawn
-            set_visible(part, bool(drawn))
+            show(part, drawn)
 
     def on_accepted(self) -> None:
         """Clear what was entered: the last reply was accepted."""
         self.rejection = None
         self._clear_notices()
+        for box in self._message_boxes:
+            box.value = ""
         self.clear_input()
 
     def on_rejected(self, text: str, reason: str) -> None:
@@ -329,6 +337,17 @@ def set_visible(widget: w.Widget, visible: bool) -> None:
     widget.layout.display = None if visible else "none"
 
 
+def show(place: w.HTML, drawn: html.Markup | str) -> None:
+    """Show a drawing in its place; without one the place is off the page."""
+    place.value = drawn
+    set_visible(place, bool(drawn))
+
+
+def render_due(words: str) -> html.Markup:
+    """Render what is to be done or heeded now; empty without words."""
+    return html.element("div", words, cls="nl-due") if words else html.Markup()
+
+
 class ReplyBox:
     """A box to type a reply in; what was typed stays until it is accepted, and what `check` finds wrong is not sent."""
 
@@ -345,12 +364,6 @@ class ReplyBox:
         self.box, self.notice = controls.message_box(table_texts.WRITE_REPLY, text, rows=3), controls.new_notice()
         self.button = controls.button(send or table_texts.SEND_MESSAGE, self._send, cls="nl-primary" if primary else "")
         self.widget = column(self.box, self.notice, self.button, cls="nl-reply")
-
-    def draw(self, *, asked: bool) -> None:
-        self.box.disabled = self.button.disabled = not asked
-
-    def clear(self) -> None:
-        self.box.value = ""
 
     def _send(self) -> None:
         fault = self._check(self.box.value) if self._controls.asked else ""

@@ -270,7 +270,9 @@ class WordsInput(FieldInput):
 
     @override
     def build(self, table: Table) -> None:
-        self.widget = table.message_box("", self.field.label, changed=self._changed)
+        label = self.field.label or table_texts.YOUR_MESSAGE
+        self.widget = w.Textarea(description=label, rows=1, continuous_update=False)
+        table.on_change(self.widget, self._changed)
 
     @property
     @override

@@ -16,8 +16,7 @@ from negolab.derived_moves import LISTED
 from negolab.game import Invalid
 from negolab.moves import Group, Move, Moves
 from negolab.studies.texts import table_texts
-from negolab_widgets import html
-from negolab_widgets.tables.controls import ReplyBox, Table, column, render_facts, row, set_visible
+from negolab_widgets.tables.controls import Table, column, render_due, render_facts, row, show
 from negolab_widgets.tables.decision import COMPOSE, SEND
 from negolab_widgets.tables.inputs import GroupInput, choices
 
@@ -84,8 +83,7 @@ class PlainTable(Table):
     @override
     def build(self) -> None:
         self._own, self._due = w.HTML(), w.HTML()
-        self._typed = ReplyBox(self)
-        self._typing = self.typed(self._typed.widget)
+        self._reply = self.offer_typing().widget
         self._choices, self.panels = column(), list[MovePanel]()
         self._drawn: list[tuple[str, str, Group]] | None = None
         self.compose = table_texts.CHOOSE
@@ -96,15 +94,11 @@ class PlainTable(Table):
 
     @override
     def draw(self) -> None:
-        self._own.value = render_facts(self.game, self.seen)
-        set_visible(self._own, bool(self.game.facts(self.seen)))
-        self._due.value = html.element("div", self._last_try(), cls="nl-due")
-        set_visible(self._due, bool(self._last_try()))
-        self._typed.draw(asked=self.asked)
-        set_visible(self._typing, bool(self.game.turn(self.seen.public)))
+        show(self._own, render_facts(self.game, self.seen) if self.game.facts(self.seen) else "")
+        show(self._due, render_due(self._last_try()))
         self._draw_moves()
         # Where a game lists no moves, typing is the way to make one.
-        typed = [self._typed.widget] if self.asked and not self.panels else []
+        typed = [self._reply] if self.asked and not self.panels else []
         self.composer.children = [self._composing, *typed]
 
     def _draw_moves(self) -> None:
@@ -129,5 +123,4 @@ class PlainTable(Table):
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
         self._drawn = None

@@ -15,7 +15,7 @@ from negolab.games.split.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import Stepper
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible, styled
+from negolab_widgets.tables.controls import Table, column, framed, set_visible, show, styled
 from negolab_widgets.tables.decision import COMPOSE, SEND, UNSET, set_class
 from negolab_widgets.tables.split import view
 from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
@@ -122,9 +122,6 @@ class MessageEditor:
             set_visible(part, due)
         set_visible(self.end, due and self._game.is_free)
 
-    def clear(self) -> None:
-        self.words.value = ""
-
     @property
     def _seen(self) -> Seen:
         return self._controls.seen
@@ -182,8 +179,7 @@ class SplitTable(Table, view=view):
         self._build_talk()
         self._build_ask()
         self._build_past()
-        self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
-        self._typing = self.typed(self._typed.widget)
+        self.offer_typing(text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
         self.past.children = [self.course, self._standing, self._past, self.said]
         self.composer.children = [self._ending, self._waiting, self._asking, self.speech.widget]
 
@@ -209,22 +205,17 @@ class SplitTable(Table, view=view):
         if public.round != self._round:
             self._round, self._filed = public.round, None
             self.share.clear()
-        self._ending.value = view.ending(self.game, self.seen)
-        self._standing.value = view.render_points(self.game, self.seen)
-        for part, visible in ((self._ending, over), (self._standing, bool(self.seen.public.history))):
-            set_visible(part, visible)
-        set_visible(self._typing, not over)
+        show(self._ending, view.ending(self.game, self.seen))
+        show(self._standing, view.render_points(self.game, self.seen) if public.history else "")
         set_visible(self._past, bool(public.history))
         self._table.value = view.render_rounds(self.game, self.seen)
         self.speech.draw(asked=self.asked)
         self._draw_ask(over)
-        self._typed.draw(asked=self.asked)
 
     def _draw_ask(self, over: bool) -> None:
         own = self._own_proposal()
         due = self.asked and self.seen.public.phase == "split"
-        self._waiting.value = view.render_pending(self.game, own)
-        set_visible(self._waiting, own is not None)
+        show(self._waiting, view.render_pending(self.game, own))
         set_visible(self._asking, not (over or own is not None))
         later = not due and self.seen.public.phase == "talk"
         self.compose = WORDS.CHOOSE if due else WORDS.WRITE if self.asked else ""
@@ -232,8 +223,7 @@ class SplitTable(Table, view=view):
         set_class(self.speech.widget, COMPOSE, not due)
         title = WORDS.KEEP_LATER if later else WORDS.KEEP_TITLE
         self._title.value = element("h2", title.format(round=self.seen.public.round))
-        self._hand.value = view.render_hand(self.seen)
-        set_visible(self._hand, bool(self._hand.value))
+        show(self._hand, view.render_hand(self.seen))
         self.share.draw(enabled=not over and own is None)
         self.ask.disabled = self.no_deal.disabled = not due
         set_visible(self.ask, due)
@@ -249,8 +239,6 @@ class SplitTable(Table, view=view):
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
-        self.speech.clear()
         if isinstance(self._meant, Proposal):
             self._filed = PendingProposal(self._meant.keep)
         self._meant = None

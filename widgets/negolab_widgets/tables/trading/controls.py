@@ -28,12 +28,12 @@ from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import MAX_NUMBER, Stepper
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import (
-    ReplyBox,
     Table,
     box,
     column,
     row,
     set_visible,
+    show,
     styled,
 )
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, UNSET, name_accept, set_class
@@ -154,15 +154,13 @@ class TradingTable(Table, view=view):
     def build(self) -> None:
         self._build_answer()
         self._build_offer()
-        self._after, self._warning = w.HTML(), w.HTML()
-        self._typed = ReplyBox(
-            self,
+        self._after = w.HTML()
+        self.offer_typing(
+            w.HTML(element("p", _error_rule_text(self.game))),
             text=WORDS.TYPE_REPLY,
             send=WORDS.SEND_REPLY,
             check=lambda text: losing_fault(self.game, self.seen, text, self.left),
         )
-        self._typing = self.typed(self._warning, self._typed.widget)
-        self._warning.value = element("p", _error_rule_text(self.game))
         self.composer.children = [self._offering, self._after]
 
     def _build_answer(self) -> None:
@@ -194,13 +192,10 @@ class TradingTable(Table, view=view):
         incoming, last = incoming_offer(self.seen), self.game.is_last(self.seen.public)
         lost = self.render_lost(self.seen.public.loser)
         after = (view.ending(self.game, self.seen), lost, view.render_goods(own), view.render_trades(self.seen))
-        self._after.value = element("div", *after, cls="nl-stack") if over else ""
-        set_visible(self._after, over)
-        for part in (self._offering, self._typing):
-            set_visible(part, not over)
+        show(self._after, element("div", *after, cls="nl-stack") if over else "")
+        set_visible(self._offering, not over)
         self._draw_answer(incoming, last=last)
         self.editor.draw(own, self._most(), asked=self.asked)
-        self._typed.draw(asked=self.asked)
         for button, fits in (
             (self.offer, incoming is None and not last),
             (self.speak, incoming is None),
@@ -247,8 +242,6 @@ class TradingTable(Table, view=view):
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
-        self.words.value = ""
         self.editor.put(NOTHING, NOTHING)
 
     # What is sent.
