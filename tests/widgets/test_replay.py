@@ -110,10 +110,10 @@ def test_another_viewpoint_takes_the_others_numbers_off_the_page() -> None:
     gain = r"\b(6173|61\.73|572|5\.72)\b"  # of the buyer at the price of 56.01
     assert re.search(gain, replay._cockpit.plane) and re.search(gain, replay._cockpit.moves)
     assert [words for _, words, _ in replay._viewpoint.options[1:]] == ["the seller alone", "the buyer alone"]
-    assert not replay._views.is_open and not replay._what_if.is_open
+    assert not visible(replay._tables.widget) and not visible(replay._branching.widget)
     choose(replay, "Seen by", "A")
     assert replay._cockpit.plane == replay._cockpit.strip == ""
-    assert replay._views.is_open, "a seat's own view is what is looked at then"
+    assert visible(replay._tables.widget), "a seat's own view is what is looked at then"
     assert not visible(replay._what_if.widget)
     assert not any(re.search(gain, page) for page in states_of_all_steps(replay))
 

@@ -10,7 +10,7 @@ import ipywidgets as w
 from negolab.analysis.observations import SEAT_COLUMNS
 from negolab_widgets.html import element
 from negolab_widgets.results.variables import Factor, Quantity
-from negolab_widgets.tables.controls import box, column, framed, row, set_visible
+from negolab_widgets.tables.controls import box, column, framed, is_visible, row, set_visible
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95% intervals", "heat map of means", "box plots", "violins"
 NONE = ""
@@ -120,7 +120,7 @@ class MatchFilters:
         self._panel = framed(self._boxes)
         set_visible(self._panel, False)
         self._open = w.Button(description="Choose matches")
-        self._open.on_click(lambda _: set_visible(self._panel, self._panel.layout.display == "none"))
+        self._open.on_click(lambda _: set_visible(self._panel, not is_visible(self._panel)))
         self.widget = column(self._open, self._panel)
 
     def offer(self, factors: Sequence[Factor]) -> None:

@@ -337,6 +337,11 @@ def set_visible(widget: w.Widget, visible: bool) -> None:
     widget.layout.display = None if visible else "none"
 
 
+def is_visible(widget: w.Widget) -> bool:
+    """Return True unless a widget was taken off the page."""
+    return bool(widget.layout.display != "none")
+
+
 def show(place: w.HTML, drawn: html.Markup | str) -> None:
     """Show a drawing in its place; without one the place is off the page."""
     place.value = drawn
@@ -378,47 +383,35 @@ class AskFirst(w.VBox):  # type: ignore[misc]
 
     Args:
         text: The button's words.
-        question: What is asked; it may be set later.
+        question: What is asked at first.
         yes, no: The answers.
         work: Called on the first answer.
     """
 
     def __init__(self, text: str, question: str, yes: str, no: str, work: Callable[[], None]) -> None:
         self.button = styled(w.Button(description=text), "nl-link")
-        self.yes = w.Button(description=yes)
-        back = w.Button(description=no)
+        self.yes, back = w.Button(description=yes), w.Button(description=no)
         self._question = w.HTML()
-        self.question = question
+        self.set_question(question)
         self._confirmation = styled(w.VBox([self._question, row(self.yes, back)]), "nl-panel")
         super().__init__([self.button, self._confirmation])
         self.add_class("nl-leaving")
-        self.button.on_click(lambda _: self._show(not self._is_open()))
+        self.button.on_click(lambda _: set_visible(self._confirmation, not is_visible(self._confirmation)))
         back.on_click(lambda _: self.reset())
         self.yes.on_click(lambda _: self._confirm(work))
         self.reset()
 
-    @property
-    def question(self) -> str:
-        return self._asked
-
-    @question.setter
-    def question(self, text: str) -> None:
-        self._asked = text
+    def set_question(self, text: str) -> None:
+        """Ask this from now on."""
         self._question.value = html.element("p", text, role="status")
 
     def reset(self) -> None:
         """Start again from the first step."""
-        self._show(False)
-
-    def _show(self, is_open: bool) -> None:
-        set_visible(self._confirmation, is_open)
-
-    def _is_open(self) -> bool:
-        return bool(self._confirmation.layout.display != "none")
+        set_visible(self._confirmation, False)
 
     def _confirm(self, work: Callable[[], None]) -> None:
         # A forged press of what is not shown is no answer to a question that was never asked.
-        if self._is_open():
+        if is_visible(self._confirmation):
             self.reset()
             work()
 
@@ -438,13 +431,9 @@ class Collapsible:
     ) -> None:
         self._inner = inner
         self._words = [each.format(part=text) for each in words or (table_texts.SHOW, table_texts.HIDE)]
-        self.button = button("", lambda: self.show(is_open=not self.is_open), cls="nl-link")
+        self.button = button("", lambda: self.show(is_open=not is_visible(inner)), cls="nl-link")
         self.widget = column(self.button, inner)
         self.show(is_open=False)
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._inner.layout.display != "none")
 
     def show(self, *, is_open: bool = True) -> None:
         """Show the widget or hide it."""

@@ -156,7 +156,7 @@ class AgendaTable(Table, view=view):
             name_accept(self.accept, WORDS.ACCEPT, gain=gain)
         alone = view.format_points(seen.private.reservation)
         self.walk_away.button.disabled = not self.asked
-        self.walk_away.question = WORDS.END_WITHOUT.format(points=alone)
+        self.walk_away.set_question(WORDS.END_WITHOUT.format(points=alone))
         set_visible(self.walk_away, self.game.walk_away and self.asked)
 
     def _draw_offer(self) -> None:

@@ -90,7 +90,7 @@ class BargainingTable(Table, view=view):
             text = WORDS.ACCEPT_AT.format(amount=format_money(public.standing))
             name_accept(self.accept, text, gain=view.standing_gain(self.seen))
         self.reject.button.description = WORDS.REJECT if public.last_response else WORDS.WALK_AWAY
-        self.reject.question = WORDS.END_WITHOUT.format(amount=format_money(view.no_deal_payoff(self.seen)))
+        self.reject.set_question(WORDS.END_WITHOUT.format(amount=format_money(view.no_deal_payoff(self.seen))))
         set_visible(self.reject, due and (public.last_response or public.terms.walk_away))
 
     def _draw_offer(self) -> None:
