@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 import ipywidgets as w
@@ -16,7 +15,7 @@ from negolab.formatting import DASH, display_unit, format_end, format_money, for
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element
-from negolab_widgets.tables.controls import Collapsible, column, row
+from negolab_widgets.tables.controls import Collapsible, box, framed, row
 
 PAGE = 100
 """Rows that are on the page at once."""
@@ -68,11 +67,9 @@ class RecordList:
         self._previous = guard.button("Previous", lambda: self._walk(-1))
         self._next = guard.button("Next", lambda: self._walk(1))
         self._place = w.HTML()
-        for control in (self._find, self._game, self._end):
-            control.observe(lambda _: guard(self._arrange), "value")
-        form = w.Box([self._find, self._game, self._end])
-        form.add_class("nl-form")
-        self.widget = column(form, self._table, cls="nl-panel")
+        filters = self._find, self._game, self._end
+        guard.on_change(self._arrange, *filters)
+        self.widget = framed(box(*filters, cls="nl-form"), self._table)
         self._fold = Collapsible(guard.button, "the list", self.widget, ("Show {part}", "Hide {part}"))
         self.controls = row(self._previous, self._place, self._next, self._fold.button)
 
@@ -119,12 +116,8 @@ class RecordList:
         found = self._matching()
         if self._sort is not None:
             name, downwards = self._sort
-            value = attrgetter(name)
-            values = [value(self._records[i]) for i in found]
-            known = [(one, i) for one, i in zip(values, found, strict=True) if one is not None]
-            known.sort(key=lambda pair: pair[0], reverse=downwards)
-            unknown = [i for one, i in zip(values, found, strict=True) if one is None]
-            found = [i for _, i in known] + unknown
+            known = {i: value for i in found if (value := getattr(self._records[i], name)) is not None}
+            found = sorted(known, key=known.__getitem__, reverse=downwards) + [i for i in found if i not in known]
         self._order, self._first = found, 0
         self._show()
 
