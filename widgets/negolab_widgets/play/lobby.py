@@ -207,7 +207,7 @@ class Lobby(Page):
         self._guard.notice.value = ""
         self._leave_button.reset()
         self._table.children = [table, self._leave_button]
-        self._form.layout.display = "none"
+        set_visible(self._form, False)
         if self._ended is not None:
             self._show_end(*self._ended)
 
@@ -222,7 +222,7 @@ class Lobby(Page):
     def _leave(self) -> None:
         self._matchmaker.leave()
         self._table.children, self._ended = [], None
-        self._form.layout.display = None
+        set_visible(self._form, True)
         self._shield.focus()
 
     def _on_ended(self, stopped: str, record: Record | None) -> None:

@@ -10,7 +10,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, Seen
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import box
+from negolab_widgets.tables.controls import box, set_visible
 
 
 def seat_name(game: AnyGame, seat: Seat) -> str:
@@ -57,7 +57,7 @@ class SeatTables:
     def show(self, seen: Mapping[Seat, Seen]) -> None:
         """Show what these seats see."""
         for seat, shown in self._tables.items():
-            shown.layout.display = None if seat in seen else "none"
+            set_visible(shown, seat in seen)
             if seat not in seen:
                 shown.value = ""
             elif self._drawn.get(seat) != seen[seat]:
