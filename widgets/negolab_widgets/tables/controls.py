@@ -132,7 +132,7 @@ class Table:
 
     @staticmethod
     def timeline(game: Any, seen: Any) -> Timeline | None:
-        """Return the course of the offers; None if there is nothing to draw."""
+        """Return the course of the offers, which is drawn once there is one; None where there is none to draw."""
         return None
 
     @staticmethod
@@ -157,8 +157,10 @@ class Table:
         """Render the timeline and the talk, each empty if there is none."""
         drawn, entries = cls.timeline(game, seen), cls.talk(game, seen)
         said = render_conversation(entries or (), whole=bool(cls.ending(game, seen)))
-        none = html.Markup()
-        return drawn.render() if drawn else none, none if entries is None else html.panel(table_texts.SAID, said)
+        return (
+            drawn.render() if drawn and drawn.rows else html.Markup(),
+            html.Markup() if entries is None else html.panel(table_texts.SAID, said),
+        )
 
     def build(self) -> None:
         """Make the widgets."""

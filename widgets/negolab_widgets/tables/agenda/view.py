@@ -323,15 +323,14 @@ def talk(game: Agenda, seen: Seen) -> list[ConversationEntry]:
     return [_conversation_entry(game, seen, entry) for entry in seen.public.messages]
 
 
-def timeline(game: Agenda, seen: Seen) -> Timeline | None:
+def timeline(game: Agenda, seen: Seen) -> Timeline:
     """Return the points of both sides' offers for the seat, over the messages."""
     public, own = seen.public, seen.private
     made = [(n, e.seat, worth(own.points, e.offer)) for n, e in enumerate(public.messages, 1) if e.offer is not None]
     lines: dict[str, float] = {WORDS["facts"]["no_deal"]: own.reservation, WORDS["facts"]["best"]: best_points(seen)}
     now = table_texts.DEAL if public.end == "agreed" else "{amount}" if public.standing is None else table_texts.STANDS
     theirs = _other_name(game, seen)
-    line = Timeline(seen.seat, WORDS.COURSE, made, table_texts.MESSAGE, lines, format_number, now=now, theirs=theirs)
-    return line if made else None
+    return Timeline(seen.seat, WORDS.COURSE, made, table_texts.MESSAGE, lines, format_number, now=now, theirs=theirs)
 
 
 def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:

@@ -113,7 +113,7 @@ def talk(game: Balloon, seen: Seen) -> list[ConversationEntry]:
     return [ConversationEntry("", "")] * early + [_entry(game, seen, message) for message in messages[early:]]
 
 
-def timeline(game: Balloon, seen: Seen) -> Timeline | None:
+def timeline(game: Balloon, seen: Seen) -> Timeline:
     """Return the worth of both sides' latest proposals for the seat, in percent of its best set."""
     rows: list[tuple[int, Seat, float]] = []
     first = max(0, len(seen.public.messages) - MAX_ENTRIES)
@@ -123,8 +123,7 @@ def timeline(game: Balloon, seen: Seen) -> Timeline | None:
         paid = ((0 if each.over else 100 * each.points / each.best) for each in sums if each.best)
         rows += [(number, message.seat, share) for share in paid]
     lines = {WORDS["facts"]["best"]: 100.0}
-    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.MESSAGE, lines, "{:.0f}%".format, tick="{}%")
-    return line if rows else None
+    return Timeline(seen.seat, WORDS.COURSE, rows, table_texts.MESSAGE, lines, "{:.0f}%".format, tick="{}%")
 
 
 def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:

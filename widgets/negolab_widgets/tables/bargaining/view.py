@@ -295,12 +295,12 @@ def filled_offer_text(cents: int) -> str:
 # All offers, and what was said.
 
 
-def timeline(game: Bargaining, seen: Seen) -> Timeline | None:
+def timeline(game: Bargaining, seen: Seen) -> Timeline:
     """Return the prices over the rounds, and the numbers of both seats that this one was told."""
     public = seen.public
     known = ((reservation_value_name(seen, seat), known_reservation_value(seen, seat)) for seat in SEATS)
     lines: dict[str, float] = {name: cents for name, cents in known if cents is not None}
-    line = Timeline(
+    return Timeline(
         seen.seat,
         WORDS.ALL_OFFERS,
         public.offers,
@@ -313,7 +313,6 @@ def timeline(game: Bargaining, seen: Seen) -> Timeline | None:
         now=table_texts.STANDS if public.price is None else table_texts.DEAL,
         theirs=role_name(other(seen.seat)),
     )
-    return line if public.offers else None
 
 
 def talk(game: Bargaining, seen: Seen) -> list[ConversationEntry]:

@@ -347,7 +347,7 @@ def _format_numbers(units: tuple[float, ...]) -> Markup:
 # What was said.
 
 
-def timeline(game: Split, seen: Seen) -> Timeline | None:
+def timeline(game: Split, seen: Seen) -> Timeline:
     """Return the points of the rounds, of the other where they are told."""
     rows = [
         (settled.round, seat, earned)
@@ -356,8 +356,7 @@ def timeline(game: Split, seen: Seen) -> Timeline | None:
         if (earned := _round_points(seen, settled, seat)) is not None
     ]
     last = game.rounds
-    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.ROUND, {}, format_decimal, last=last, steps=False)
-    return line if rows else None
+    return Timeline(seen.seat, WORDS.COURSE, rows, table_texts.ROUND, {}, format_decimal, last=last, steps=False)
 
 
 def talk(game: Split, seen: Seen) -> list[ConversationEntry] | None:

@@ -194,14 +194,13 @@ def render_trades(seen: Seen) -> Markup:
     return html.panel(WORDS.TRADES, html.table(head, rows, WORDS.TRADES, cls="nl-trades")) if rows else Markup("")
 
 
-def timeline(game: Trading, seen: Seen) -> Timeline | None:
+def timeline(game: Trading, seen: Seen) -> Timeline:
     """Return what both sides' offers would change for the seat, over the turns."""
     said = enumerate(seen.public.messages, 1)
     made = [(turn, entry.seat, offer_value(seen, entry.offer)) for turn, entry in said if entry.offer is not None]
     now = "{amount}" if seen.public.waiting is None else table_texts.STANDS
     lines = {WORDS.NO_TRADE_LINE: 0.0}
-    line = Timeline(seen.seat, WORDS.COURSE, made, table_texts.TURN, lines, format_signed, now=now)
-    return line if made else None
+    return Timeline(seen.seat, WORDS.COURSE, made, table_texts.TURN, lines, format_signed, now=now)
 
 
 def talk(game: Trading, seen: Seen) -> list[ConversationEntry]:
