@@ -32,7 +32,7 @@ from negolab_widgets.server.door import make_door
 from negolab_widgets.server.kernels import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.limits import Traffic, Turns
 from negolab_widgets.server.requests import CheckedHandler, NotFound, RequestChecks
-from negolab_widgets.server.routes import is_checked, routes
+from negolab_widgets.server.routes import routes
 
 SWEEP_INTERVAL = 2.0
 """Seconds between two sweeps over the kernels."""
@@ -94,7 +94,8 @@ class DashboardServer(Voila):  # type: ignore[misc]
         install(msgspec.json.decode(self.own_texts, type=dict[str, str]))
         self.set_resources(nl_banners=gate_texts["banners"])
         self.config.HTMLExporter.language_code = gate_texts.LANGUAGE
-        self.traffic = self.make_traffic()
+        self.traffic = Traffic()
+        """Budgets of what pages send and are sent."""
         self.turns = Turns()
         self.refusals: Counter[str] = Counter()
         """What visitors were refused, by status or reason."""
@@ -122,10 +123,6 @@ class DashboardServer(Voila):  # type: ignore[misc]
         self.config.VoilaConfiguration.resources = self._resources
         self.voila_configuration.config.VoilaConfiguration.resources = self._resources
 
-    def make_traffic(self) -> Traffic:
-        """Return the budgets of what pages send and are sent."""
-        return Traffic.wide()
-
     def pages(self) -> list[tuple[Any, ...]]:
         """Return the routes that this server has besides those of its kernels."""
         raise NotImplementedError
@@ -135,7 +132,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
         handlers = [handler for _, handler, *_ in self.init_handlers()]
         checks = {
             "the guard at the websocket": issubclass(self.kernel_websocket_connection_class, guard.GuardedConnection),
-            "the door before every route": all(map(is_checked, handlers)),
+            "the door before every route": all(issubclass(handler, CheckedHandler) for handler in handlers),
             "one notebook only": self.notebook_path is not None,
             "hidden tracebacks": not self.voila_configuration.show_tracebacks,
             "hidden sources": bool(self.voila_configuration.strip_sources),
