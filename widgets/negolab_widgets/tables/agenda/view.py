@@ -253,11 +253,12 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
     """
     points = worth(seen.private.points, agreement)
     alone = seen.private.reservation
-    compared = html.capitalised(_compare_no_deal(points, alone))
+    compared = _compare_no_deal(points, alone)
     if beside is None:
         compared = WORDS.COMPARED_1.format(first=compared)
     else:
-        compared = WORDS.COMPARED.format(first=compared, second=_compare_theirs(points, beside))
+        texts = WORDS.AS_THEIRS, WORDS.MORE_THAN_THEIRS, WORDS.FEWER_THAN_THEIRS
+        compared = WORDS.COMPARED.format(first=compared, second=_compare(points, beside, *texts))
     theirs = seen.private.theirs
     pays = WORDS.IF_NEXT.format(amount=format_paid(game, points, messages)) if has_discount(game) else ""
     also = "" if theirs is None else WORDS.FOR_OTHER.format(points=format_points(worth(theirs, agreement)))
@@ -266,17 +267,13 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
 
 
 def _compare_no_deal(points: int, alone: int) -> str:
-    text = _by_size(points, alone, WORDS.AS_NO_DEAL, WORDS.MORE_THAN_NO_DEAL, WORDS.FEWER_THAN_NO_DEAL)
-    return text.format(count=format_number(abs(points - alone)))
+    texts = WORDS.AS_NO_DEAL, WORDS.MORE_THAN_NO_DEAL, WORDS.FEWER_THAN_NO_DEAL
+    return html.capitalised(_compare(points, alone, *texts))
 
 
-def _compare_theirs(points: int, theirs: int) -> str:
-    text = _by_size(points, theirs, WORDS.AS_THEIRS, WORDS.MORE_THAN_THEIRS, WORDS.FEWER_THAN_THEIRS)
-    return text.format(count=format_number(abs(points - theirs)))
-
-
-def _by_size(points: int, than: int, same: str, more: str, fewer: str) -> str:
-    return same if points == than else more if points > than else fewer
+def _compare(points: int, than: int, same: str, more: str, fewer: str) -> str:
+    text = same if points == than else more if points > than else fewer
+    return text.format(count=format_number(abs(points - than)))
 
 
 # How it ended.
@@ -293,10 +290,7 @@ def ending(game: Agenda, seen: Seen) -> Markup:
         return html.panel(
             WORDS.AGREED,
             element("div", format_points(points), cls="nl-big"),
-            element(
-                "div",
-                WORDS.COMPARED_1.format(first=html.capitalised(_compare_no_deal(points, seen.private.reservation))),
-            ),
+            element("div", WORDS.COMPARED_1.format(first=_compare_no_deal(points, seen.private.reservation))),
             render_terms(game, seen, public.standing),
             cls=end_class(points - seen.private.reservation),
         )
