@@ -93,8 +93,7 @@ class KeepEditor:
 
     def _keep_nothing(self) -> None:
         self.clear()
-        self.chosen = True
-        self._changed()
+        self._chose()
 
     def _chose(self) -> None:
         self.chosen = True
@@ -176,15 +175,12 @@ class SplitTable(Table, view=view):
         self._meant: object = None
         self._filed: PendingProposal | None = None
         self._ending, self._standing = w.HTML(), w.HTML()
-        self._build_talk()
+        self.speech = MessageEditor(self, self.game)
         self._build_ask()
         self._build_past()
         self.offer_typing(text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
         self.past.children = [self.course, self._standing, self._past, self.said]
         self.composer.children = [self._ending, self._waiting, self._asking, self.speech.widget]
-
-    def _build_talk(self) -> None:
-        self.speech = MessageEditor(self, self.game)
 
     def _build_ask(self) -> None:
         self._title, self._hand, self._waiting = w.HTML(), w.HTML(), w.HTML()

@@ -54,14 +54,9 @@ class OfferEditor:
         self._get = [Stepper(WORDS.GET.format(good=good), WORDS.TO_GET.format(good=good)) for good in goods]
         for stepper in (*self._give, *self._get):
             controls.on_change(stepper, changed)
-        self._sum = styled(w.HTML(), "nl-sum")
-        head = w.HTML(_render_head())
-        lines = [head]
-        for facts, give, get in zip(self._facts, self._give, self._get, strict=True):
-            line = box(facts, give, get, cls="nl-good")
-            lines.append(line)
-        self.goods = styled(w.VBox(lines), "nl-goods")
-        self.sum = self._sum
+        self.sum = styled(w.HTML(), "nl-sum")
+        lines = (box(*line, cls="nl-good") for line in zip(self._facts, self._give, self._get, strict=True))
+        self.goods = styled(w.VBox([w.HTML(_render_head()), *lines]), "nl-goods")
 
     @property
     def give(self) -> Goods:
@@ -98,7 +93,7 @@ class OfferEditor:
             line = element("span", WORDS.STEP_UP, cls="nl-soft")
         else:
             line = render_change(trade_value(own, give, get), WORDS.IF_ACCEPTED)
-        self._sum.value = element("div", line, element("div", trade_sentence(own, give, get)), cls="nl-composed")
+        self.sum.value = element("div", line, element("div", trade_sentence(own, give, get)), cls="nl-composed")
 
 
 def _goods_from(steppers: list[Stepper]) -> Goods:
