@@ -180,10 +180,7 @@ class Replay(Page):
         seats = ((seat, f"{role_name(record.game, seat)} alone", "") for seat in SEATS)
         self._viewpoint.options = [(EVERYTHING, EVERYTHING, ""), *seats]
         seat = self._viewed
-        styles = transcript.styles(record.header.game)
-        if list(self._style.options) != styles:
-            self._style.options = styles
-            self._style.index = 0
+        self._style.options = transcript.styles(record.header.game)
         self._link.value = ""
         for part in (self._match, self._controls):
             set_visible(part, True)

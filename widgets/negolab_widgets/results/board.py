@@ -242,8 +242,7 @@ class SweepBoard(Page):
         options = [
             (f"{_cell_label(cell)}: {STATE_WORDS[self._now.state(cell)]}", cell.id) for cell in found[:MAX_LISTED]
         ]
-        if tuple(options) != tuple(self._list.options):
-            self._list.options = options
+        self._list.options = options
         ids = [id for _, id in options]
         self._list.value = chosen if chosen in ids else (ids[0] if ids else None)
         self._show_chosen()

@@ -88,8 +88,7 @@ class FigureControls:
 
     def _set_options(self, control: w.Dropdown, options: list[tuple[str, str]], default: str | None) -> None:
         before = control.value
-        if tuple(control.options) != tuple(options):
-            control.options = options
+        control.options = options
         there = {value for _, value in options}
         stays = control in self._user_set and before in there
         control.value = before if stays else default if default in there else None
