@@ -12,6 +12,7 @@ from negolab import catalog
 from negolab.events import Replied
 from negolab.formats import ListedRecord
 from negolab.formatting import DASH, display_unit, format_end, format_money, format_number
+from negolab.match import Match
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element
@@ -206,9 +207,9 @@ def _direction(downwards: bool) -> str:
     return "descending" if downwards else "ascending"
 
 
-def count_replies(record: Record) -> int:
+def count_replies(of: Record | Match) -> int:
     """Count the replies, refused ones included."""
-    return sum(isinstance(event, Replied) for event in record.events)
+    return sum(isinstance(event, Replied) for event in of.events)
 
 
 def short_id(name: str) -> str:
