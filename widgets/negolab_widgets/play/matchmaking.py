@@ -32,16 +32,9 @@ class LocalSeat:
     """A seat of a session in this process: a `SeatHandle`."""
 
     def __init__(self, session: MatchSession, seat: Seat) -> None:
-        self.seat = seat
-        self._session = session
-
-    @property
-    def game(self) -> AnyGame:
-        return self._session.match.told(self.seat)
-
-    @property
-    def fronted(self) -> bool:
-        return self._session.seat_sessions[self.seat].fronted
+        self.seat, self._session = seat, session
+        self.game: AnyGame = session.match.told(seat)
+        self.fronted = session.seat_sessions[seat].fronted
 
     def view(self) -> SeatView:
         return self._session.view(self.seat)
@@ -169,7 +162,9 @@ class HostMatchmaker:
     def leave(self) -> None:
         if self._page is not None and not self._page.replaced:
             self._page.act("leave")
-        self._forget()
+        if self._following is not None:
+            self._following.cancel()
+        self._page = self._following = None
 
     def table(self, lease: dict[str, str]) -> w.Widget:
         """Make the table of a match from the lease that the host has given for it."""
@@ -197,11 +192,6 @@ class HostMatchmaker:
     def _match_over(self, match: str) -> str:
         self._on_ended("", parse_record(self._host.ask("/branched", match=match)["record"]))
         return _record_notice(match)
-
-    def _forget(self) -> None:
-        if self._following is not None:
-            self._following.cancel()
-        self._page = self._following = None
 
 
 Matchmaker = LocalMatchmaker | HostMatchmaker

@@ -38,7 +38,7 @@ class Branching:
         self._keep = keep
         self._record: Record | None = None
         self._at = 0
-        self._leave: Callable[[], None] = lambda: None
+        self._leave: Callable[[], object] = lambda: None
         self._where = w.HTML()
         self._seats = {seat: w.Dropdown(description=f"Seat {seat} continues with") for seat in SEATS}
         self._branch_button = guard.button("Branch from this step", self._branch, cls="nl-primary")
@@ -128,10 +128,7 @@ class Branching:
         if task is None:
             raise ValueError("A branch with a language model needs a running event loop, as in a notebook.")
 
-        def stop() -> None:
-            task.cancel()
-
-        self._leave = stop
+        self._leave = task.cancel
         set_visible(self._stop_button, True)
 
     async def _play_with_model(self, parent: Record, match: Match) -> None:
