@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from negolab_widgets.page import take
-from negolab_widgets.tables.bargaining import BargainingTable
+from negolab_widgets.tables.bargaining.controls import BargainingTable
 from negolab_widgets.tables.bargaining.view import deal_payoff, no_deal_payoff
 from negolab_widgets.tables.controls import AskFirst
 from traitlets import TraitError
