@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ipywidgets as w
 from typing_extensions import override
@@ -22,15 +22,18 @@ from negolab_widgets.tables.conversation import ConversationEntry, render_conver
 from negolab_widgets.tables.decision import REFUSE, Decision
 from negolab_widgets.tables.timeline import Timeline
 
+if TYPE_CHECKING:
+    from negolab_widgets.faults import FaultGuard
+
 
 class ControlsContext:
     """The seat as its controls use it.
 
-    `send(text)` sends a reply; `guard(work)` runs a callback so that a fault shows one plain sentence; `log` shows the
+    `send(text)` sends a reply; `guard` runs callbacks so that a fault shows one plain sentence; `log` shows the
     conversation so far, as the game's prompts or its front word it.
     """
 
-    def __init__(self, send: Callable[[str], None], guard: Callable[[Callable[[], None]], None], log: w.HTML) -> None:
+    def __init__(self, send: Callable[[str], None], guard: FaultGuard, log: w.HTML) -> None:
         self.send, self.guard, self.log = send, guard, log
 
 
@@ -177,9 +180,7 @@ class Table:
 
     def button(self, text: str, work: Callable[[], None], *, cls: str = "", hint: str = "") -> w.Button:
         """Make a button whose press calls `work`."""
-        button = styled(w.Button(description=text, tooltip=hint or None), *cls.split())
-        button.on_click(lambda _: self.context.guard(work))
-        return button
+        return self.context.guard.button(text, work, cls=cls, tooltip=hint or None)
 
     def offer_typing(self, *above: w.Widget, **options: Any) -> ReplyBox:
         """Put a box for a reply in the game's own form, and the game's own log, behind the page's "?".
@@ -211,7 +212,7 @@ class Table:
         self._message_boxes.append(box)
         return box
 
-    def on_change(self, control: w.Widget, work: Callable[[], None] | None = None, trait: str = "value") -> None:
+    def on_change(self, control: w.Widget, work: Callable[[], None] | None = None) -> None:
         """Clear the last refusal and call `work` when a control's value changes."""
 
         def changed() -> None:
@@ -219,7 +220,7 @@ class Table:
             if work is not None:
                 work()
 
-        control.observe(lambda _: self.context.guard(changed), trait)
+        self.context.guard.on_change(changed, control)
 
     def say(self, text: str, beside: w.HTML | None = None) -> None:
         """Send a reply; should it be refused, show the reason `beside` the control that caused it."""
