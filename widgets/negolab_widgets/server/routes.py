@@ -49,10 +49,6 @@ class TemplateFiles(CheckedFileHandler, TemplateStaticFileHandler):  # type: ign
     """Scripts and styles of the template."""
 
     @override
-    def initialize(self) -> None:
-        TemplateStaticFileHandler.initialize(self)
-
-    @override
     def parse_url_path(self, url_path: str) -> str:
         if url_path.count("/") < 2 or url_path.split("/")[1] != "static":
             raise RefusedRequest(404)
