@@ -56,15 +56,16 @@ def _question_control(question: Question) -> w.Widget:
     """Make the control for a kind of question."""
     label = (texts.REQUIRED if question.required else texts.OPTIONAL).format(question=question.label)
     choices = list(question.choices)
-    if question.kind == "grid":
-        return ChoiceGrid(description=label, rows=[list(row) for row in question.rows.items()], options=choices)
-    if question.kind == "several":
-        return CheckGroup(description=label, options=choices)
-    if question.kind == "choice" and len(choices) <= MAX_BUTTONS:
-        return RadioGroup(description=label, options=choices)
-    if question.kind == "choice":
-        options = [(texts.NO_CHOICE, ""), *((choice, choice) for choice in choices)]
-        return w.Dropdown(description=label, options=options, value="")
-    if question.kind == "number":
-        return w.Text(description=label, placeholder=texts.NUMBER)
+    match question.kind:
+        case "grid":
+            return ChoiceGrid(description=label, rows=[list(row) for row in question.rows.items()], options=choices)
+        case "several":
+            return CheckGroup(description=label, options=choices)
+        case "choice" if len(choices) <= MAX_BUTTONS:
+            return RadioGroup(description=label, options=choices)
+        case "choice":
+            options = [(texts.NO_CHOICE, ""), *((choice, choice) for choice in choices)]
+            return w.Dropdown(description=label, options=options, value="")
+        case "number":
+            return w.Text(description=label, placeholder=texts.NUMBER)
     return w.Textarea(description=label, rows=3)
