@@ -18,7 +18,7 @@ from negolab_widgets.html import element
 from negolab_widgets.tables.controls import Table, column, framed, set_visible, show, styled
 from negolab_widgets.tables.decision import COMPOSE, SEND, UNSET, set_class
 from negolab_widgets.tables.split import view
-from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
+from negolab_widgets.tables.split.view import format_units, render_keep_value, values_of
 
 
 class KeepEditor:
@@ -173,7 +173,7 @@ class SplitTable(Table, view=view):
     def build(self) -> None:
         self._round = self.seen.public.round
         self._meant: object = None
-        self._filed: PendingProposal | None = None
+        self._filed: Proposal | None = None
         self._ending, self._standing = w.HTML(), w.HTML()
         self.speech = MessageEditor(self, self.game)
         self._build_ask()
@@ -226,17 +226,17 @@ class SplitTable(Table, view=view):
         set_visible(self.no_deal, due and self.game.rule == "exact")
         self._name_ask()
 
-    def _own_proposal(self) -> PendingProposal | None:
+    def _own_proposal(self) -> Proposal | None:
         """Return the own proposal that waits: a match shows it only once it is stepped, so it is kept here."""
         public = self.seen.public
         if public.phase != "split" or self.asked:
             return None
-        return PendingProposal(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
+        return Proposal(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
 
     @override
     def clear_input(self) -> None:
         if isinstance(self._meant, Proposal):
-            self._filed = PendingProposal(self._meant.keep)
+            self._filed = self._meant
         self._meant = None
 
     @override

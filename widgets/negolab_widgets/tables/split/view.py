@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from negolab.game import SEATS, Seat, other
 from negolab.games.split.allocation import allocate, complement, points
 from negolab.games.split.prompt import format_decimal
 from negolab.games.split.rules import Split
-from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Public, Seen, Sent, Settled, Units
+from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Proposal, Public, Seen, Sent, Settled, Units
 from negolab.games.split.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
@@ -120,7 +120,7 @@ def messages_left(game: Split, seen: Seen) -> int:
 
 
 def known(game: Split, seen: Seen) -> list[object]:
-    own = PendingProposal(seen.private.ask) if _has_pending(seen) else None
+    own = Proposal(seen.private.ask) if _has_pending(seen) else None
     past = html.panel(WORDS.ROUNDS, render_rounds(game, seen)) if seen.public.history else ""
     return [render_stock(game, seen), render_pending(game, own), render_points(game, seen), past]
 
@@ -208,22 +208,16 @@ def render_hand(seen: Seen) -> Markup:
     )
 
 
-class PendingProposal(NamedTuple):
-    """A proposal that waits for the other's."""
-
-    ask: Units | None
-
-
 def _has_pending(seen: Seen) -> bool:
     return seen.public.phase == "split" and seen.seat not in seen.public.on_turn
 
 
-def render_pending(game: Split, own: PendingProposal | None) -> Markup:
+def render_pending(game: Split, own: Proposal | None) -> Markup:
     """Render the own proposal while the other's is awaited; empty without one."""
     if own is None:
         return Markup("")
-    ask = own.ask
-    title = WORDS.PROPOSED_NO_DEAL if ask is None else WORDS.PROPOSED.format(units=format_units(game, ask))
+    keep = own.keep
+    title = WORDS.PROPOSED_NO_DEAL if keep is None else WORDS.PROPOSED.format(units=format_units(game, keep))
     return html.panel(title, WORDS.HIDDEN, cls="nl-deal")
 
 
