@@ -300,12 +300,13 @@ def ending(game: Agenda, seen: Seen) -> Markup:
 def outcome(game: Agenda, seen: Seen) -> str:
     """Return what was agreed, or why nothing was."""
     public, they = seen.public, _other_name(game, seen)
-    if public.end == "agreed" and public.standing is not None:
-        return f"{WORDS.AGREED}: {describe_agreement(game, seen.seat, public.standing)}"
-    if public.end == "walked_away":
-        return WORDS.YOU_WALKED if public.messages[-1].seat == seen.seat else WORDS.THEY_WALKED.format(who=they)
-    if public.end == "forfeit":
-        return WORDS.YOU_FORFEIT if public.loser == seen.seat else WORDS.THEY_FORFEIT.format(who=they)
+    match public.end:
+        case "agreed" if public.standing is not None:
+            return f"{WORDS.AGREED}: {describe_agreement(game, seen.seat, public.standing)}"
+        case "walked_away":
+            return WORDS.YOU_WALKED if public.messages[-1].seat == seen.seat else WORDS.THEY_WALKED.format(who=they)
+        case "forfeit":
+            return WORDS.YOU_FORFEIT if public.loser == seen.seat else WORDS.THEY_FORFEIT.format(who=they)
     return WORDS.NO_TIME
 
 
