@@ -228,10 +228,9 @@ class SplitTable(Table, view=view):
 
     def _own_proposal(self) -> Proposal | None:
         """Return the own proposal that waits: a match shows it only once it is stepped, so it is kept here."""
-        public = self.seen.public
-        if public.phase != "split" or self.asked:
+        if self.seen.public.phase != "split" or self.asked:
             return None
-        return Proposal(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
+        return view.pending_proposal(self.seen) or self._filed
 
     @override
     def clear_input(self) -> None:

@@ -120,9 +120,8 @@ def messages_left(game: Split, seen: Seen) -> int:
 
 
 def known(game: Split, seen: Seen) -> list[object]:
-    own = Proposal(seen.private.ask) if _has_pending(seen) else None
     past = html.panel(WORDS.ROUNDS, render_rounds(game, seen)) if seen.public.history else ""
-    return [render_stock(game, seen), render_pending(game, own), render_points(game, seen), past]
+    return [render_stock(game, seen), render_pending(game, pending_proposal(seen)), render_points(game, seen), past]
 
 
 # What stands before the seat.
@@ -208,8 +207,10 @@ def render_hand(seen: Seen) -> Markup:
     )
 
 
-def _has_pending(seen: Seen) -> bool:
-    return seen.public.phase == "split" and seen.seat not in seen.public.on_turn
+def pending_proposal(seen: Seen) -> Proposal | None:
+    """Return the own proposal that was taken while the other's is awaited."""
+    is_pending = seen.public.phase == "split" and seen.seat not in seen.public.on_turn
+    return Proposal(seen.private.ask) if is_pending else None
 
 
 def render_pending(game: Split, own: Proposal | None) -> Markup:
