@@ -169,9 +169,8 @@ class AgendaTable(Table, view=view):
             control.disabled = not self.asked
         self.copy.disabled = not self.asked
         set_visible(self.copy, other(self.seat) in view.last_offers(self.seen))
-        for part in (self._editor, self._sum):
+        for part in (self._editor, self._sum, self.offer):
             set_visible(part, not last)
-        set_visible(self.offer, not last)
         set_visible(self._last, last)
         set_visible(self.speak, not silent)
         self.offer.description = WORDS.REJECT_AND_MAKE if incoming else WORDS.MAKE
