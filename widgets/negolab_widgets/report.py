@@ -38,7 +38,7 @@ from negolab.sweeps import folder as sweeps
 from negolab.sweeps.plan import axis_values
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
-from negolab_widgets.html import Markup, details, element, join, table
+from negolab_widgets.html import Markup, capitalised, details, element, join, table
 from negolab_widgets.replay.file import replay_page
 from negolab_widgets.results.choices import HEAT, LINES, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
@@ -200,7 +200,7 @@ class Report:
         way, than = f"{change} {unit}{'higher' if sign > 0 else 'lower'}{interval}", "than"
         if found.value == 0 and not interval:
             way, than = "the same", "as"
-        words = outcome.words[0].upper() + outcome.words[1:]
+        words = capitalised(outcome.words)
         among = " among deals" * self._needs_deal(outcome)
         at = f"{title} {effect.second} {than} with {effect.first}"
         return f"{words}{among} was {way} with {at} ({sample_text(found)})."

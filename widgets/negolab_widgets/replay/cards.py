@@ -10,7 +10,7 @@ from negolab.events import Ended, Rejected, Replied
 from negolab.formatting import display_unit, format_end
 from negolab.game import SEATS, Reply, Seat, observe
 from negolab.record import Record, final_state
-from negolab_widgets.html import Markup, details, drawn_soon, element, join, pairs, panel, preformatted
+from negolab_widgets.html import Markup, capitalised, details, drawn_soon, element, join, pairs, panel, preformatted
 from negolab_widgets.replay.record_list import count_replies
 from negolab_widgets.replay.steps import Step, describe_stakes, record_steps
 from negolab_widgets.tables.seats import render_seats, seat_name
@@ -96,7 +96,7 @@ def render_step(step: Step, game: AnyGame) -> Markup:
     stakes = describe_stakes(step, game)
     agreed = "If accepted, " if step.seat and not game.has_paid_rounds else ""
     words = f"{agreed}{stakes}{_unit(game)}."
-    body: list[object] = [element("p", words[0].upper() + words[1:])] if stakes else []
+    body: list[object] = [element("p", capitalised(words))] if stakes else []
     match step.entry:
         case Replied(_, reply):
             body += [scrollable("the reply", reply.text, step.left_out), *_render_rejection(step), reply_details(reply)]

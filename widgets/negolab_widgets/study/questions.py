@@ -9,6 +9,7 @@ import ipywidgets as w
 from negolab.studies.questions import Question, check_answers
 from negolab.studies.texts import texts
 from negolab_widgets.fields import CheckGroup, ChoiceGrid, RadioGroup
+from negolab_widgets.html import capitalised
 from negolab_widgets.tables.controls import column, warning
 
 MAX_BUTTONS = 7
@@ -43,8 +44,7 @@ class QuestionField:
         try:
             check_answers((self.question,), {self.question.name: answer})
         except ValueError as error:
-            fault = str(error).removeprefix(f"{self.question.label}: ")
-            return fault[:1].upper() + fault[1:]
+            return capitalised(str(error).removeprefix(f"{self.question.label}: "))
         return ""
 
     def show_fault(self, fault: str) -> None:
