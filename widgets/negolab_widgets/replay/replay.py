@@ -282,10 +282,8 @@ def _list_records(source: Sequence[Record]) -> tuple[ListedRecord, ...]:
 
 def _matching_step(steps: list[Step], before: Step) -> int:
     """Return the number of the first step at which a seat saw what it saw in `before`, else 1."""
-    for number, step in enumerate(steps, 1):
-        if any(before.seen.get(seat) == seen for seat, seen in step.seen.items()):
-            return number
-    return 1
+    alike = (any(before.seen.get(seat) == seen for seat, seen in step.seen.items()) for step in steps)
+    return next((number for number, found in enumerate(alike, 1) if found), 1)
 
 
 def _render_head(*facts: object) -> html.Markup:
