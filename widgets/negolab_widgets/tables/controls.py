@@ -300,9 +300,9 @@ def warning(text: str) -> html.Markup:
     return html.element("div", text, cls="nl-notice", role="alert")
 
 
-def render_rejected(slip: RejectedReply, most: int = 300) -> html.Markup:
-    """Render a reply that was not accepted, and why."""
-    text = slip.text if len(slip.text) <= most else slip.text[:most] + "..."
+def render_rejected(slip: RejectedReply) -> html.Markup:
+    """Render a reply that was not accepted, of a long one its beginning, and why."""
+    text = slip.text if len(slip.text) <= 300 else slip.text[:300] + "..."
     return html.element(
         "div", table_texts.MESSAGE_WAS, html.preformatted(text), html.element("div", slip.reason, cls="nl-due")
     )
