@@ -35,7 +35,7 @@ class FigureControls:
     """The controls of a figure; `changed()` is called when something else is chosen."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed, self._updating = changed, True
+        self._changed, self._updating = changed, False
         self._user_set: set[w.Dropdown] = set()
         self._outcomes: dict[str, Quantity] = {}
         self._factors: dict[str, Factor] = {}
@@ -47,7 +47,6 @@ class FigureControls:
             control.observe(self._on_change, "value")
         figure = box(self.outcome, self.view, self.x, self.colour, self.facet, cls="nl-sides")
         self.widget = column(figure, self.every)
-        self._updating = False
 
     def offer(self, outcomes: Sequence[Quantity], main: Sequence[Quantity], factors: Sequence[Factor]) -> None:
         """Set what can be chosen; choices of the user stay if they are still there, else the first parameters are
