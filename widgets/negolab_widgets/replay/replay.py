@@ -36,7 +36,7 @@ from negolab_widgets.tables.seats import SeatTables, role_name
 
 EVERYTHING = "the experimenter"
 """The viewpoint from which all is seen; the others are the seats."""
-SUFFIXES = {"latex": "tex", "html": "html", "markdown": "md", "clembench": "tex"}
+SUFFIXES = {"latex": ".tex", "html": ".html", "markdown": ".md", "clembench": "-clembench.tex"}
 
 
 class Replay(Page):
@@ -258,8 +258,7 @@ class Replay(Page):
             return
         style = self._style.value
         text = transcript.export(source, style).encode()
-        suffix = f"-clembench.{SUFFIXES[style]}" if style == "clembench" else f".{SUFFIXES[style]}"
-        name = f"{source.id[:12] if isinstance(source, Record) else f'seat-{source.seat}'}{suffix}"
+        name = f"{source.id[:12] if isinstance(source, Record) else f'seat-{source.seat}'}{SUFFIXES[style]}"
         data = f"data:application/octet-stream;base64,{base64.b64encode(text).decode()}"
         words = f"Save {name} ({len(text) / 1000:.0f} kB)"
         self._link.value = html.element("a", words, href=data, download=name)
