@@ -241,7 +241,7 @@ class Lobby(Page):
         if self._request is None:
             self._choose_played(record.header, seat)
         reveal = partial(self._shield.reveal, ".nl-replay")
-        end = EndScreen(record, seat, lambda again: self._rematch(record, again), self._leave, reveal)
+        end = EndScreen(record, seat, partial(self._rematch, record), self._leave, reveal)
         self._matchmaker.seat.show_end(end, end.plane)
         self._table.children = [table, end.replay]
         self._shield.focus()

@@ -64,9 +64,9 @@ class RecordList:
         self._find = w.Text(description="Find", placeholder="id, player, preset; several words")
         self._game, self._end = w.Dropdown(description="Game"), w.Dropdown(description="End")
         self._table = StableHTML()
-        self._table.on_msg(lambda _, sent, __: guard(lambda: self._on_sent(sent)))
-        self._previous = guard.button("Previous", lambda: self._walk(-1))
-        self._next = guard.button("Next", lambda: self._walk(1))
+        self._table.on_msg(lambda _, sent, __: guard(self._on_sent, sent))
+        self._previous = guard.button("Previous", self._walk, -1)
+        self._next = guard.button("Next", self._walk, 1)
         self._place = w.HTML()
         filters = self._find, self._game, self._end
         guard.on_change(self._arrange, *filters)

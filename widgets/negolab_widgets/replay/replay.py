@@ -100,7 +100,7 @@ class Replay(Page):
         self.add_class("nl-replay")
         for part in (self._match, self._controls, self._record_list.controls):
             set_visible(part, False)
-        self._guard(lambda: self._start(source))
+        self._guard(self._start, source)
 
     @override
     def kept(self) -> html.Markup:

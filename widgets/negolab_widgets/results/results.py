@@ -78,17 +78,17 @@ class SweepResults(Page):
         redraw = partial(self._guarded, self._redraw)
         self._choices, self._filters = FigureControls(redraw), MatchFilters(redraw)
         self._chart = Chart()
-        self._picks = Picks(lambda token: self._guarded(partial(self._pick, token)))
+        self._picks = Picks(self._pick, self._guarded)
         self._group_name, self._match = w.HTML(), column()
         self._group_head = row(self._group_name, self._guarded.button("All cells", self.show_all))
         self._download = Download(self._told)
         self._download.observe(lambda _: self._guarded(self._draw), "width")
         self._files = row(
-            self._guarded.button("Figure as SVG", lambda: self._picture("svg")),
-            self._guarded.button("Figure as PNG", lambda: self._picture("png")),
+            self._guarded.button("Figure as SVG", self._picture, "svg"),
+            self._guarded.button("Figure as PNG", self._picture, "png"),
             self._guarded.button("Table as CSV", self._take_table),
-            self._guarded.button("Matches as CSV", lambda: self._take_matches("csv")),
-            self._guarded.button("Matches as Parquet", lambda: self._take_matches("parquet")),
+            self._guarded.button("Matches as CSV", self._take_matches, "csv"),
+            self._guarded.button("Matches as Parquet", self._take_matches, "parquet"),
         )
         figure = column(self._group_head, self._said, self._chart)
         choices = self._choices.widget, self._filters.widget

@@ -23,7 +23,7 @@ from negolab_widgets.tables.decision import REFUSE, Decision
 from negolab_widgets.tables.timeline import Timeline
 
 if TYPE_CHECKING:
-    from negolab_widgets.faults import FaultGuard
+    from negolab_widgets.faults import FaultGuard, Given
 
 
 class ControlsContext:
@@ -178,9 +178,11 @@ class Table:
 
     # What it has for that.
 
-    def button(self, text: str, work: Callable[[], None], *, cls: str = "", hint: str = "") -> w.Button:
-        """Make a button whose press calls `work`."""
-        return self.context.guard.button(text, work, cls=cls, tooltip=hint or None)
+    def button(
+        self, text: str, work: Callable[[*Given], object], *given: *Given, cls: str = "", hint: str = ""
+    ) -> w.Button:
+        """Make a button whose press calls `work`, with what it is given."""
+        return self.context.guard.button(text, work, *given, cls=cls, tooltip=hint or None)
 
     def offer_typing(self, *above: w.Widget, **options: Any) -> ReplyBox:
         """Put a box for a reply in the game's own form, and the game's own log, behind the page's "?".
@@ -195,9 +197,9 @@ class Table:
             set_visible(part, not are_overridden())
         return self._typed
 
-    def ask_first(self, text: str, work: Callable[[], None], *, key: bool = True) -> AskFirst:
+    def ask_first(self, text: str, work: Callable[[*Given], object], *given: *Given, key: bool = True) -> AskFirst:
         """Make a quiet button that ends the match once it is confirmed; with `key` it is what the key R presses."""
-        asking = AskFirst(text, "", table_texts.END_YES, table_texts.END_NO, lambda: self.context.guard(work))
+        asking = AskFirst(text, "", table_texts.END_YES, table_texts.END_NO, lambda: self.context.guard(work, *given))
         for button in (asking.button, asking.yes) if key else ():
             button.add_class(REFUSE)
         return asking

@@ -110,9 +110,9 @@ class AgendaTable(Table, view=view):
         self.composer.children = [self._ending, self._offering, self._points]
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("accept"), cls=f"nl-primary {ACCEPT}")
-        self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"), cls=f"nl-link {REFUSE}")
-        self.walk_away = self.ask_first(WORDS.WALK_AWAY, lambda: self._answer("walk away"), key=False)
+        self.accept = self.button(WORDS.ACCEPT, self._answer, "accept", cls=f"nl-primary {ACCEPT}")
+        self.reject = self.button(WORDS.REJECT, self._answer, "reject", cls=f"nl-link {REFUSE}")
+        self.walk_away = self.ask_first(WORDS.WALK_AWAY, self._answer, "walk away", key=False)
 
     def _build_offer(self) -> None:
         self.editor = OfferEditor(self, self.game, self._mark_offer)
@@ -120,7 +120,7 @@ class AgendaTable(Table, view=view):
         set_visible(self.words, self.game.talk)
         self._title = w.HTML()
         self.copy = self.button(WORDS.COPY, self._copy, cls="nl-link")
-        clear = self.button(WORDS.CLEAR, lambda: self.editor.put(None), cls="nl-link")
+        clear = self.button(WORDS.CLEAR, self.editor.put, None, cls="nl-link")
         links = row(self.copy, clear)
         title = row(self._title, links, cls="nl-title-row")
         self._editor, self._sum = column(title, self.editor.widget), self.editor.sum

@@ -49,7 +49,7 @@ class BalloonTable(Table, view=view):
         self.proposals = ProposalList(self, agree=self._agree, start=self._start, changed=self._redraw)
         self.message = MessageEditor(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
         self._patience = w.HTML()
-        clear = self.button(WORDS.UNTICK, lambda: self._start(frozenset()), cls="nl-link")
+        clear = self.button(WORDS.UNTICK, self._start, frozenset[str](), cls="nl-link")
         title = row(w.HTML(element("h2", WORDS.COMPOSE)), clear, cls="nl-title-row")
         self._choosing = column(title, self._sums, self._finder(), self.checklist, cls="nl-filling")
         self.accept = self.button(WORDS.AGREE, self._agree_to_latest, cls=f"nl-primary {ACCEPT}")

@@ -39,10 +39,9 @@ class BargainingTable(Table, view=view):
         self.composer.children = [self._ending, self._offering]
 
     def _build_answer(self) -> None:
-        self.accept = self.button(
-            WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls=f"nl-primary {ACCEPT}"
-        )
-        self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.act(Reject(), self.answer_notice))
+        beside = self.answer_notice
+        self.accept = self.button(WORDS.ACCEPT, self.act, Accept(), beside, cls=f"nl-primary {ACCEPT}")
+        self.reject = self.ask_first(WORDS.WALK_AWAY, self.act, Reject(), beside)
 
     def _build_offer(self) -> None:
         fields = offer_move(self.game, self.seen, ANY_LENGTH).fields

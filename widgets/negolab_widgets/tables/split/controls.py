@@ -108,7 +108,7 @@ class MessageEditor:
         self.words = controls.message_box(WORDS.AT_MOST.format(most=game.max_chars))
         self.notice = controls.new_notice()
         self.send = controls.button(table_texts.SEND_MESSAGE, self._send, cls=f"nl-primary {SEND}")
-        self.skip = controls.button(WORDS.SAY_NOTHING, lambda: self._say(""), cls=SEND)
+        self.skip = controls.button(WORDS.SAY_NOTHING, self._say, "", cls=SEND)
         self.end = controls.button(WORDS.END_TALK, self._end, cls=SEND)
         self.buttons = [self.send, self.skip, self.end]
         self.widget = column(self.words, self.notice)
@@ -186,7 +186,7 @@ class SplitTable(Table, view=view):
         self._title, self._hand, self._waiting = w.HTML(), w.HTML(), w.HTML()
         self.share = KeepEditor(self, self.game, self._chosen)
         self.ask = self.button("", self._ask, cls=f"nl-primary {SEND}")
-        self.no_deal = self.button(WORDS.PROPOSE_NO_DEAL, lambda: self._propose(Proposal(None)))
+        self.no_deal = self.button(WORDS.PROPOSE_NO_DEAL, self._propose, Proposal(None))
         self._asking = column(self._title, self._hand, self.share.widget, self.notice, self.share.sum)
         self.actions.children = [self.ask, self.no_deal, *self.speech.buttons]
 

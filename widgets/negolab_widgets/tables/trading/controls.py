@@ -159,19 +159,19 @@ class TradingTable(Table, view=view):
         self.composer.children = [self._offering, self._after]
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("[Accept]"), cls=f"nl-primary {ACCEPT}")
-        self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"), cls=f"nl-link {REFUSE}")
+        self.accept = self.button(WORDS.ACCEPT, self._answer, "[Accept]", cls=f"nl-primary {ACCEPT}")
+        self.deny = self.button(WORDS.DENY, self._answer, "[Deny]", cls=f"nl-link {REFUSE}")
         self.finish = self.button(WORDS.FINISH, self._finish, cls="nl-primary")
 
     def _build_offer(self) -> None:
         self.editor = OfferEditor(self, self._composed)
         self.words = self.message_box(WORDS.MESSAGE_HINT)
         self._last = w.HTML(element("div", WORDS.LAST_TURN, cls="nl-due"))
-        self.offer = self.button(WORDS.MAKE, lambda: self._make(""), cls=f"nl-primary {SEND}")
-        self.speak = self.button(WORDS.SPEAK, lambda: self._send("", None, self.notice), cls=f"nl-link {SEND}")
-        self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"), cls=f"nl-primary {SEND}")
-        self.extend = self.button(WORDS.ACCEPT_AND_MAKE, lambda: self._make("[Accept]"), cls=f"nl-link {SEND}")
-        clear = self.button(WORDS.CLEAR, lambda: self.editor.put(NOTHING, NOTHING), cls="nl-link")
+        self.offer = self.button(WORDS.MAKE, self._make, "", cls=f"nl-primary {SEND}")
+        self.speak = self.button(WORDS.SPEAK, self._send, "", None, self.notice, cls=f"nl-link {SEND}")
+        self.counter = self.button(WORDS.DENY_AND_MAKE, self._make, "[Deny]", cls=f"nl-primary {SEND}")
+        self.extend = self.button(WORDS.ACCEPT_AND_MAKE, self._make, "[Accept]", cls=f"nl-link {SEND}")
+        clear = self.button(WORDS.CLEAR, self.editor.put, NOTHING, NOTHING, cls="nl-link")
         title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear, cls="nl-title-row")
         self._composing = (title, self.editor.goods, self.editor.sum)
         self._offering = column(
