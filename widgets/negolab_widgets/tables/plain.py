@@ -40,10 +40,10 @@ class MovePanel:
             buttons = row(*map(self._button, every), cls="nl-options")
             self.widget = column(buttons, self.notice)
             return
-        self.inputs = GroupInput(table, "", fields, lambda: None)
-        self.inputs.draw(fields, asked=True)
-        send = table.button(move.label or move.kind.capitalize(), self._send, cls=f"nl-primary {SEND}")
-        self.widget = column(self.inputs.widget, send, self.notice)
+        self.inputs = inputs = GroupInput(table, "", fields, lambda: None)
+        inputs.draw(fields, asked=True)
+        send = table.button(move.label or move.kind.capitalize(), self._send, inputs, cls=f"nl-primary {SEND}")
+        self.widget = column(inputs.widget, send, self.notice)
 
     def _button(self, filled: Mapping[str, Any]) -> w.Button:
         action = self.move.make(**filled)
@@ -51,12 +51,11 @@ class MovePanel:
         short = text if len(text) <= 80 else text[:77] + "..."
         return self._table.button(short, lambda: self._table.act(self.move.make(**filled), self.notice), hint=text)
 
-    def _send(self) -> None:
-        assert self.inputs is not None
-        if self.inputs.value is not UNSET:
-            self._table.act(self.move.make(**self.inputs.value), self.notice)
-        elif self.inputs.missing:
-            self._table.refuse(table_texts.FILL_IN.format(fields=", ".join(self.inputs.missing)), self.notice)
+    def _send(self, inputs: GroupInput) -> None:
+        if inputs.value is not UNSET:
+            self._table.act(self.move.make(**inputs.value), self.notice)
+        elif inputs.missing:
+            self._table.refuse(table_texts.FILL_IN.format(fields=", ".join(inputs.missing)), self.notice)
         else:
             self._table.refuse(table_texts.FILL_IN_ONE, self.notice)
 

@@ -284,8 +284,7 @@ def ending(game: Agenda, seen: Seen) -> Markup:
     public = seen.public
     if public.end is None:
         return Markup("")
-    if public.end == "agreed":
-        assert public.standing is not None
+    if public.end == "agreed" and public.standing is not None:
         points = worth(seen.private.points, public.standing)
         return html.panel(
             WORDS.AGREED,
