@@ -100,10 +100,10 @@ _RUNNING: set[asyncio.Task[None]] = set()
 """Tasks in the background: the event loop alone would let them be collected while they run."""
 
 
-def run_in_background(work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None] | None:
+def run_in_background(work: Callable[[*Given], Coroutine[Any, Any, None]], *given: *Given) -> asyncio.Task[None] | None:
     """Start `work` in the kernel's event loop; without a running loop, as in a plain script, do nothing."""
     try:
-        task = asyncio.get_running_loop().create_task(work())
+        task = asyncio.get_running_loop().create_task(work(*given))
     except RuntimeError:
         return None
     _RUNNING.add(task)

@@ -186,7 +186,7 @@ class HostMatchmaker:
                 self._on_ended("", None)
 
         page.watch(show)
-        self._following = run_in_background(lambda: follow_page(page, FaultGuard("a match at the host", show=show)))
+        self._following = run_in_background(follow_page, page, FaultGuard("a match at the host", show=show))
         return column(banner, seat)
 
     def _match_over(self, match: str) -> str:

@@ -124,7 +124,7 @@ class Branching:
         return PERSON if chosen == PERSON_CHOICE else self._models.name() if chosen == MODEL_CHOICE else chosen
 
     def _continue_with_model(self, parent: Record, match: Match) -> None:
-        task = run_in_background(lambda: self._play_with_model(parent, match))
+        task = run_in_background(self._play_with_model, parent, match)
         if task is None:
             raise ValueError("A branch with a language model needs a running event loop, as in a notebook.")
 
