@@ -15,6 +15,7 @@ import ipywidgets as w
 import msgspec
 import pytest
 from negolab_widgets import HumanSeat, Replay
+from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import StableHTML
 from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import common_prefix
@@ -221,7 +222,7 @@ def prices() -> list[Record]:
 
 
 def listing(records: list[Record]) -> RecordList:
-    shelf = RecordList(lambda record: None)
+    shelf = RecordList(lambda record: None, FaultGuard("a test"), lambda: None)
     shelf.set_records([list_record(record) for record in records])
     return shelf
 

@@ -44,7 +44,7 @@ class EndScreen(w.VBox):  # type: ignore[misc]
         seat: Seat,
         rematch: Callable[[Seat], None],
         another: Callable[[], None],
-        reveal: Callable[[], None] = lambda: None,
+        reveal: Callable[[], None],
     ) -> None:
         self._reveal = reveal
         self._record, self._seat, guard = record, seat, FaultGuard("the end of a match")

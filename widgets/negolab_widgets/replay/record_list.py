@@ -51,11 +51,10 @@ class RecordList:
     def __init__(
         self,
         choose: Callable[[ListedRecord], None],
-        guard: FaultGuard | None = None,
-        hidden: Callable[[], None] = lambda: None,
+        guard: FaultGuard,
+        hidden: Callable[[], None],
     ) -> None:
         self._choose, self._on_hidden = choose, hidden
-        self._guard = guard = guard or FaultGuard("the list of records")
         self._records: Sequence[ListedRecord] = ()
         self._texts: list[str] | None = None
         self._order: list[int] = []
