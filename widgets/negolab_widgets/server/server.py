@@ -85,11 +85,11 @@ class DashboardServer(Voila):  # type: ignore[misc]
             addresses.parse_public_url(self.public_url) if self.public_url else addresses.local_address(self.port)
         )
         self.base_url = self.address.prefix
-        hosts, origins = {self.address.host}, {self.address.origin}
+        hosts = {self.address.host}
         if addresses.is_loopback(self.address.host.rpartition(":")[0]) and not self.public_url:
             hosts.add(f"localhost:{self.port}")
-            origins.add(f"http://localhost:{self.port}")
-        self.checks = RequestChecks(frozenset(hosts), frozenset(origins), behind_proxy=self.behind_proxy)
+        origins = frozenset(f"{self.address.scheme}://{host}" for host in hosts)
+        self.checks = RequestChecks(frozenset(hosts), origins, behind_proxy=self.behind_proxy)
         self.cookie = f"negolab-{self.kind}-{self.port}"
         install(msgspec.json.decode(self.own_texts, type=dict[str, str]))
         self.set_resources(nl_banners=gate_texts["banners"])
