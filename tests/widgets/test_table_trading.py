@@ -282,7 +282,7 @@ def test_amounts_from_a_page_are_cut_to_what_can_be_offered() -> None:
     page = sit()
     editor = page.table.editor
     put(page, give={"Ore": 10**30, "Wood": -5}, get={"Wheat": 10**30})
-    assert editor.give == (0, 0, 0, 0, 3) and editor.get == (999_999_999, 0, 0, 0, 0)
+    assert editor.deal == ((0, 0, 0, 0, 3), (999_999_999, 0, 0, 0, 0))
     for wrong in ("many", None, [1], {"a": 1}):
         with pytest.raises((traitlets.TraitError, TypeError, ValueError)):
             editor._give[0].take(wrong)

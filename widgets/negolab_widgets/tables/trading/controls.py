@@ -59,16 +59,14 @@ class OfferEditor:
         self.goods = styled(w.VBox([w.HTML(_render_head()), *lines]), "nl-goods")
 
     @property
-    def give(self) -> Goods:
-        return _goods_from(self._give)
-
-    @property
-    def get(self) -> Goods:
-        return _goods_from(self._get)
+    def deal(self) -> Deal:
+        """What the seat gives and what it gets."""
+        give, get = (to_goods(stepper.value for stepper in side) for side in (self._give, self._get))
+        return give, get
 
     @property
     def is_empty(self) -> bool:
-        return not any((*self.give, *self.get))
+        return not any(map(any, self.deal))
 
     def put(self, give: Goods, get: Goods) -> None:
         """Show these amounts."""
@@ -88,16 +86,12 @@ class OfferEditor:
 
     def draw_sum(self, own: Private) -> None:
         """Show the value of the offer."""
-        give, get = self.give, self.get
+        give, get = self.deal
         if self.is_empty:
             line = element("span", WORDS.STEP_UP, cls="nl-soft")
         else:
             line = render_change(trade_value(own, give, get), WORDS.IF_ACCEPTED)
         self.sum.value = element("div", line, element("div", trade_sentence(own, give, get)), cls="nl-composed")
-
-
-def _goods_from(steppers: list[Stepper]) -> Goods:
-    return to_goods(stepper.value for stepper in steppers)
 
 
 def _render_head() -> Markup:
@@ -249,9 +243,9 @@ class TradingTable(Table, view=view):
         self._send(reply, None, self.answer_notice)
 
     def _make(self, reply: str) -> None:
-        give, get = self.editor.give, self.editor.get
-        if any(give) and any(get):
-            self._send(reply, (give, get), self.notice)
+        deal = self.editor.deal
+        if all(map(any, deal)):
+            self._send(reply, deal, self.notice)
         else:
             self.refuse(WORDS.NEEDS_BOTH, self.notice)
 
