@@ -71,7 +71,7 @@ class HumanSeat(SeatWidget):
         self._match = match
         self._session = MatchSession(match, others)
         self._session.advance()
-        kept = None if keep is None else lambda: keep(match)
+        kept = None if keep is None else partial(keep, match)
         super().__init__(LocalSeat(self._session, seat), title=title, keep=kept, thinker=thinker)
 
 
@@ -173,7 +173,7 @@ class HostMatchmaker:
         seat = self.seat = SeatWidget(
             HostSeat(page),
             title=title(page.state.game),
-            keep=lambda: self._match_over(lease["match"]),
+            keep=partial(self._match_over, lease["match"]),
             thinker=model_name(lease["opponent"]),
         )
         banner = w.HTML(warning(""))
