@@ -172,19 +172,16 @@ def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
 
 def rules(game: Agenda, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, no deal, messages and answers."""
-    own = seen.private
-    words = WORDS["rules"]
-    told = [
+    alone, best, words = format_points(seen.private.reservation), format_points(best_points(seen)), WORDS["rules"]
+    told = (
         words["goal" if len(game.agenda) > 1 else "goal_1"].format(issues=len(game.agenda)),
-        words["no_deal"].format(alone=format_points(own.reservation), best=format_points(best_points(seen))),
+        words["no_deal"].format(alone=alone, best=best),
         words["other"],
         words["turns"].format(turns=game.turns),
-    ]
-    if game.walk_away:
-        told.append(words["walk_away"])
-    if has_discount(game):
-        told.append(words["discount"].format(factor=game.discount))
-    return told
+        words["walk_away"] if game.walk_away else "",
+        words["discount"].format(factor=game.discount) if has_discount(game) else "",
+    )
+    return list(filter(None, told))
 
 
 def decision(game: Agenda, seen: Seen) -> Decision:

@@ -169,19 +169,16 @@ def rules(game: Bargaining, seen: Seen) -> list[str]:
     terms, seller = seen.public.terms, seen.seat == "A"
     own = format_money(reservation_value(seen))
     words, keeps = WORDS["rules"], _keeps_item(seen)
-    goal = words["keep" if keeps else "sell" if seller else "buy"].format(item=game.item, own=own)
     discount = terms.discount_seller if seller else terms.discount_buyer
-    told = [
+    told = (
+        words["keep" if keeps else "sell" if seller else "buy"].format(item=game.item, own=own),
         words["kept" if keeps else "no_deal"].format(payoff=format_money(no_deal_payoff(seen)), item=game.item),
         words["with_buyer" if seller else "with_seller"].format(rounds=terms.rounds),
-    ]
-    if terms.walk_away:
-        told.append(words["walk_away"])
-    if discount != 1:
-        told.append(words["discount"].format(factor=f"{discount:g}"))
-    if terms.talk != "none":
-        told.append(words["talk"])
-    return [goal, *told]
+        words["walk_away"] if terms.walk_away else "",
+        words["discount"].format(factor=f"{discount:g}") if discount != 1 else "",
+        words["talk"] if terms.talk != "none" else "",
+    )
+    return list(filter(None, told))
 
 
 # The offer that stands.

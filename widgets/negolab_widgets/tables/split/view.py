@@ -130,15 +130,15 @@ def known(game: Split, seen: Seen) -> list[object]:
 def rules(game: Split, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, talk, how a round is settled."""
     words = WORDS["rules"]
-    told = [words["goal_1" if game.rounds == 1 else "goal"].format(rounds=game.rounds)]
-    if game.is_free:
-        told.append(words["free"])
-    elif game.quota:
-        told.append(words["one" if game.quota == 1 else "quota"].format(count=game.quota))
-    told += [words["split"], _settling_rule(game)]
-    if game.show in ("hand", "own"):
-        told.append(words[game.show])
-    return told
+    quota = words["one" if game.quota == 1 else "quota"].format(count=game.quota) if game.quota else ""
+    told = (
+        words["goal_1" if game.rounds == 1 else "goal"].format(rounds=game.rounds),
+        words["free"] if game.is_free else quota,
+        words["split"],
+        _settling_rule(game),
+        words[game.show] if game.show in ("hand", "own") else "",
+    )
+    return list(filter(None, told))
 
 
 def _settling_rule(game: Split) -> str:
@@ -183,9 +183,9 @@ def render_stock(game: Split, seen: Seen) -> Markup:
     if public.phase == "over":
         return Markup("")
     own, theirs = values_of(seen, seen.seat), values_of(seen, other(seen.seat))
-    columns: list[tuple[str, Units]] = [(WORDS.STOCK, public.stock)]
-    columns += [(WORDS.WORTH, own)] if own is not None else []
-    columns += [(WORDS.WORTH_TO.format(seat=other(seen.seat)), theirs)] if theirs is not None else []
+    worth_to = WORDS.WORTH_TO.format(seat=other(seen.seat))
+    known = (WORDS.STOCK, public.stock), (WORDS.WORTH, own), (worth_to, theirs)
+    columns = [(name, units) for name, units in known if units is not None]
     rows = ((WORDS.item(item), *(row[at] for _, row in columns)) for at, item in enumerate(game.items))
     head = (WORDS.ITEM, *(name for name, _ in columns))
     return html.panel(stock_title(seen), html.table(head, rows, WORDS.DIVIDED), render_hand(seen))
@@ -367,12 +367,8 @@ def talk(game: Split, seen: Seen) -> list[ConversationEntry] | None:
 
 
 def _conversation_entry(seen: Seen, sent: Sent, public: Public) -> ConversationEntry:
-    own = sent.seat == seen.seat
-    said = [WORDS.IN_ROUND.format(round=sent.round)] if public.phase == "over" and public.round > 1 else []
-    if sent.lapsed:
-        said.append(WORDS.LAPSED)
-    elif not sent.text and not sent.ends:
-        said.append(WORDS.PASSED)
-    who = WORDS.YOU if own else WORDS.THEY
+    who, kind = (WORDS.YOU, "own") if sent.seat == seen.seat else (WORDS.THEY, "other")
+    at = WORDS.IN_ROUND.format(round=sent.round) if public.phase == "over" and public.round > 1 else ""
+    silent = WORDS.LAPSED if sent.lapsed else "" if sent.text or sent.ends else WORDS.PASSED
     text = WORDS.ENDED_TALK if sent.ends else sent.text
-    return ConversationEntry(who, text, ", ".join(said), "note" if sent.ends else "own" if own else "other")
+    return ConversationEntry(who, text, ", ".join(filter(None, (at, silent))), "note" if sent.ends else kind)

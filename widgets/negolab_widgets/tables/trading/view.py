@@ -209,20 +209,13 @@ def talk(game: Trading, seen: Seen) -> list[ConversationEntry]:
 
 
 def _conversation_entry(seen: Seen, entry: Entry) -> ConversationEntry:
-    own = entry.seat == seen.seat
-    done = []
-    if entry.trade is not None and is_trade(entry):
-        done.append(_describe_trade(seen, entry.trade, WORDS.ACCEPTED))
-    if entry.denied:
-        done.append(WORDS.REFUSED)
-    if entry.offer is not None:
-        done.append(_describe_trade(seen, entry.offer, WORDS.OFFERED))
-    return ConversationEntry(
-        WORDS.YOU if own else WORDS.THEY,
-        spoken_text(entry.text, acted=bool(done)),
-        "; ".join(done),
-        "own" if own else "other",
+    who, kind = (WORDS.YOU, "own") if entry.seat == seen.seat else (WORDS.THEY, "other")
+    done = (
+        _describe_trade(seen, entry.trade, WORDS.ACCEPTED) if entry.trade is not None and is_trade(entry) else "",
+        WORDS.REFUSED if entry.denied else "",
+        "" if entry.offer is None else _describe_trade(seen, entry.offer, WORDS.OFFERED),
     )
+    return ConversationEntry(who, spoken_text(entry.text, acted=any(done)), "; ".join(filter(None, done)), kind)
 
 
 _TOKENS = re.compile(r"\[(?:offer[^\[\]]*|accept|deny)\]", re.IGNORECASE)
