@@ -57,9 +57,12 @@ def _facts_line(reply: Reply) -> Markup:
 
 def _source_facts(reply: Reply) -> list[str]:
     usage = reply.usage or {}
-    found = [reply.model or "", f"by {reply.via}" if reply.via else ""]
-    found.append("" if usage.get("finish") in (None, "stop") else f"stopped by {usage['finish']}")
-    found.append("cached from an earlier run" if usage.get("replayed") else "")
+    found = (
+        reply.model,
+        f"by {reply.via}" if reply.via else "",
+        "" if usage.get("finish") in (None, "stop") else f"stopped by {usage['finish']}",
+        "cached from an earlier run" if usage.get("replayed") else "",
+    )
     return [fact for fact in found if fact]
 
 
@@ -138,10 +141,13 @@ MAX_STEPS = 40
 def render_record(record: Record) -> Markup:
     """Render how a match ended and what was said in it."""
     header, told = record.header, record.game
-    facts = [(f"player {seat}", name) for seat, name in header.players.items()]
-    facts += [("end", format_end(record.end))]
-    facts += [(f"paid to {seat_name(told, seat)}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
-    facts += [("replies", str(count_replies(record))), ("record", header.id)]
+    facts = [
+        *((f"player {seat}", name) for seat, name in header.players.items()),
+        ("end", format_end(record.end)),
+        *((f"paid to {seat_name(told, seat)}", told.format_payoff(record.payoffs[seat])) for seat in SEATS),
+        ("replies", str(count_replies(record))),
+        ("record", header.id),
+    ]
     cards = [render_step(step, told) for step in record_steps(record)[1:]]
     left = len(cards) - MAX_STEPS
     more = element("p", f"and {left} more steps: Replay(record) shows them all") if left > 0 else ""
