@@ -74,7 +74,7 @@ def test_rounds_that_pay_by_themselves_end_without_a_word_of_agreement() -> None
     game = load("split", preset="classic", rounds=2)
     match = Match(game, seed=1)
     play(match, {seat: player("truthful", game) for seat in SEATS})
-    screen = EndScreen(match.record(), "A", lambda: None, lambda: None)
+    screen = EndScreen(match.record(), "A", lambda seat: None, lambda: None, lambda: None)
     assert screen.plane is not None
     parts = (*descendants(screen), *descendants(screen.plane))
     shown = " ".join(widget.value for widget in parts if isinstance(widget, w.HTML))

@@ -15,6 +15,7 @@ import ipywidgets as w
 import msgspec
 import pytest
 from negolab_widgets import HumanSeat, Replay
+from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import StableHTML
 from negolab_widgets.replay.cockpit import Cockpit
 from negolab_widgets.replay.comparison import common_prefix
@@ -110,10 +111,10 @@ def test_another_viewpoint_takes_the_others_numbers_off_the_page() -> None:
     gain = r"\b(6173|61\.73|572|5\.72)\b"  # of the buyer at the price of 56.01
     assert re.search(gain, replay._cockpit.plane) and re.search(gain, replay._cockpit.moves)
     assert [words for _, words, _ in replay._viewpoint.options[1:]] == ["the seller alone", "the buyer alone"]
-    assert not replay._views.is_open and not replay._what_if.is_open
+    assert not visible(replay._tables.widget) and not visible(replay._branching.widget)
     choose(replay, "Seen by", "A")
     assert replay._cockpit.plane == replay._cockpit.strip == ""
-    assert replay._views.is_open, "a seat's own view is what is looked at then"
+    assert visible(replay._tables.widget), "a seat's own view is what is looked at then"
     assert not visible(replay._what_if.widget)
     assert not any(re.search(gain, page) for page in states_of_all_steps(replay))
 
@@ -221,7 +222,7 @@ def prices() -> list[Record]:
 
 
 def listing(records: list[Record]) -> RecordList:
-    shelf = RecordList(lambda record: None)
+    shelf = RecordList(lambda record: None, FaultGuard("a test"), lambda: None)
     shelf.set_records([list_record(record) for record in records])
     return shelf
 

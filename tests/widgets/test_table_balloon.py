@@ -9,7 +9,7 @@ import pytest
 import traitlets
 from negolab_widgets.page import take
 from negolab_widgets.tables import table
-from negolab_widgets.tables.balloon import BalloonTable
+from negolab_widgets.tables.balloon.controls import BalloonTable
 from negolab_widgets.tables.balloon.view import clock, ending, extract_arguments, talk
 from typing_extensions import override
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from negolab_widgets.page import take
-from negolab_widgets.tables.bargaining import BargainingTable
+from negolab_widgets.tables.bargaining.controls import BargainingTable
 from negolab_widgets.tables.bargaining.view import deal_payoff, no_deal_payoff
 from negolab_widgets.tables.controls import AskFirst
 from traitlets import TraitError
@@ -19,7 +19,7 @@ from negolab.game import Seat, other
 from negolab.games.bargaining import Accept, Offer, Reject
 from negolab.match import Match
 from negolab.money import cents_to_dollars
-from tests.support.tables import SeatPage, visible
+from tests.support.tables import SeatPage, drawn_html, visible
 from tests.widgets.test_tables import EVIL, GameTable
 
 
@@ -189,7 +189,7 @@ def test_every_kind_of_end_is_reached_by_the_controls_alone() -> None:
     )
     refused, taken = sit("B", "60", "59", "58", "reject"), sit("B", "60", "accept")
     assert walking.table.reject.button.description == "Walk away"
-    assert "You then get $0.00." in walking.table.reject.question
+    assert "You then get $0.00." in drawn_html(walking.table.reject)
     walking.table.reject.yes.click()
     assert walking.actions() == [], "nobody was asked yet"
     for page in (rejecting, walking):

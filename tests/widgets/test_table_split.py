@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from negolab_widgets.page import take
-from negolab_widgets.tables.split import SplitTable
 from negolab_widgets.tables.split import view as table
+from negolab_widgets.tables.split.controls import SplitTable
 from traitlets import TraitError
 from typing_extensions import override
 

@@ -17,7 +17,7 @@ from negolab.catalog import list_games, load
 from negolab.game import SEATS, Seat
 from negolab.games.trading import GOODS
 from negolab.match import Match
-from tests.support.tables import SeatPage, below, visible
+from tests.support.tables import SeatPage, below, drawn_html, visible
 from tests.widgets.test_tables import EVIL, GameTable
 
 PRESETS = list_games()["trading"]
@@ -149,7 +149,7 @@ def test_what_a_fault_costs_is_said_and_one_that_would_lose_the_match_is_not_sen
     preset: str, cost: str, box: str, sent: int
 ) -> None:
     page = sit(preset=preset)
-    assert cost in page.table._warning.value
+    assert cost in drawn_html(page.table.help)
     for _ in range(3):
         typed = page.type(TOO_MUCH)
     assert page.match.ended is None and len(page.replies()) == sent
@@ -282,7 +282,7 @@ def test_amounts_from_a_page_are_cut_to_what_can_be_offered() -> None:
     page = sit()
     editor = page.table.editor
     put(page, give={"Ore": 10**30, "Wood": -5}, get={"Wheat": 10**30})
-    assert editor.give == (0, 0, 0, 0, 3) and editor.get == (999_999_999, 0, 0, 0, 0)
+    assert editor.deal == ((0, 0, 0, 0, 3), (999_999_999, 0, 0, 0, 0))
     for wrong in ("many", None, [1], {"a": 1}):
         with pytest.raises((traitlets.TraitError, TypeError, ValueError)):
             editor._give[0].take(wrong)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import ipywidgets as w
 import pytest
 from negolab_widgets import HumanSeat
+from negolab_widgets.faults import FaultGuard
 from negolab_widgets.page import take
 from negolab_widgets.tables import PlainTable, table
 from negolab_widgets.tables.controls import ControlsContext
@@ -124,7 +125,7 @@ def everything(seated: HumanSeat) -> str:
     told, seen, parts = match.told(seat), match.seen(seat), [seated]
     looks = table(told)
     if match.ended is not None:  # beside the table, the payoffs of both stand there then
-        controls = looks(told, seen, ControlsContext(lambda text: None, lambda work: work(), w.HTML()))
+        controls = looks(told, seen, ControlsContext(lambda text: None, FaultGuard("a test"), w.HTML()))
         controls.update(seen, asked=False)
         parts = [controls.past, controls.composer]
     views = [looks.role(told, seat), looks.clock(told, seen), looks.render(told, seen)]

@@ -62,25 +62,21 @@ def _register_display_hooks() -> None:
         return
     formatter = shell.display_formatter.formatters["text/html"]
     for (module, name), function in _DISPLAY_HOOKS.items():
-        formatter.for_type_by_name(module, name, _lazy_hook(function))
+        formatter.for_type_by_name(module, name, _lazy(f"display:{function}"))
     for (module, name), widget in _LIVE.items() if hasattr(shell, "kernel") else ():
         shell.display_formatter.ipython_display_formatter.for_type_by_name(module, name, _show_live(widget))
 
 
 def _show_live(widget: str) -> Callable[[Any], None]:
-    """Import a widget's class, and show a value with it, only when there is one."""
-    module, _, name = widget.partition(":")
-    return lambda value: getattr(import_module(f"{__name__}.{module}"), name)(value)._ipython_display_()
+    """Return what shows a value with a widget of this class."""
+    make = _lazy(widget)
+    return lambda value: make(value)._ipython_display_()
 
 
-def _lazy_hook(function: str) -> Callable[[Any], str | None]:
-    """Import `display`, and with it pandas and numpy, only when there is something to show."""
-
-    def show(value: Any) -> str | None:
-        html: str | None = getattr(import_module(f"{__name__}.display"), function)(value)
-        return html
-
-    return show
+def _lazy(named: str) -> Callable[[Any], Any]:
+    """Return a function or a class that is imported, and with it pandas and numpy, only when it is called."""
+    module, _, name = named.partition(":")
+    return lambda value: getattr(import_module(f"{__name__}.{module}"), name)(value)
 
 
 _register_display_hooks()

@@ -45,7 +45,7 @@ class Coder(Page):
         self._order = drawn_order(found.values(), coder)
         told = [{"name": name, **msgspec.to_builtins(code)} for name, code in self._book.codes.items()]
         self._screen, self._guard = CodingScreen(codes=told), FaultGuard("coding")
-        self._screen.on_msg(lambda _, said, __: self._guard(lambda: self._take(said)))
+        self._screen.on_msg(lambda _, said, __: self._guard(self._take, said))
         super().__init__([self._screen, self._guard.notice], self._guard.show)
         self._kept = all_readings(self._source, (coder, self._name, self._book))
         self._show({})

@@ -125,13 +125,8 @@ def _format_mean(counted: Tally, game: AnyGame, paid: list[Observed]) -> tuple[s
     if not paid:
         return "\N{EN DASH}", "\N{EN DASH}", "n = 0"
     e = counted.sample(paid).mean()
-    bounds = [_format_amount(game, bound) for bound in (e.low, e.high) if bound == bound]
-    return _format_amount(game, e.value), " to ".join(bounds) or "\N{EN DASH}", sample_text(e)
-
-
-def _format_amount(game: AnyGame, amount: float) -> str:
-    """Format an amount that need not be a payoff, such as a mean, in the unit in which people read it."""
-    return format_amount(amount, game.unit)
+    bounds = [format_amount(bound, game.unit) for bound in (e.low, e.high) if bound == bound]
+    return format_amount(e.value, game.unit), " to ".join(bounds) or "\N{EN DASH}", sample_text(e)
 
 
 def player(player: Scripted) -> str:

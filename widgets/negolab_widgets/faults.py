@@ -6,7 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVarTuple
 
 import ipywidgets as w
 
@@ -16,6 +16,8 @@ from negolab.studies.texts import texts
 from negolab_widgets.tables.controls import styled, warning
 
 log = logging.getLogger("negolab.widgets")
+
+Given = TypeVarTuple("Given")
 
 RETRY_AFTER = 0.5
 """Seconds between two attempts of work in the background."""
@@ -72,15 +74,17 @@ class FaultGuard:
             self.show("")
         return isinstance(error, Exception)
 
-    def __call__(self, work: Callable[[], object]) -> None:
-        """Run `work` now."""
+    def __call__(self, work: Callable[[*Given], object], *given: *Given) -> None:
+        """Run `work` now, with what it is given."""
         with self:
-            work()
+            work(*given)
 
-    def button(self, text: str, work: Callable[[], object], *, cls: str = "", **options: Any) -> w.Button:
-        """Make a button of these classes whose press runs `work`."""
+    def button(
+        self, text: str, work: Callable[[*Given], object], *given: *Given, cls: str = "", **options: Any
+    ) -> w.Button:
+        """Make a button of these classes whose press runs `work`, with what it is given."""
         button = styled(w.Button(description=text, **options), *cls.split())
-        button.on_click(lambda _: self(work))
+        button.on_click(lambda _: self(work, *given))
         return button
 
     def on_change(self, work: Callable[[], object], *controls: w.Widget) -> None:
@@ -96,10 +100,10 @@ _RUNNING: set[asyncio.Task[None]] = set()
 """Tasks in the background: the event loop alone would let them be collected while they run."""
 
 
-def run_in_background(work: Callable[[], Coroutine[Any, Any, None]]) -> asyncio.Task[None] | None:
+def run_in_background(work: Callable[[*Given], Coroutine[Any, Any, None]], *given: *Given) -> asyncio.Task[None] | None:
     """Start `work` in the kernel's event loop; without a running loop, as in a plain script, do nothing."""
     try:
-        task = asyncio.get_running_loop().create_task(work())
+        task = asyncio.get_running_loop().create_task(work(*given))
     except RuntimeError:
         return None
     _RUNNING.add(task)

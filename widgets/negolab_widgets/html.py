@@ -126,10 +126,9 @@ def _is_mark(character: str) -> bool:
     return character in "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}" or unicodedata.category(character)[0] == "M"
 
 
-def details(title: object, body: object, *, is_open: bool = False) -> Markup:
+def details(title: object, body: object) -> Markup:
     """A part that opens and closes; drawn again it forgets whether it was open, so use it for what is drawn once."""
-    opened = {"open": ""} if is_open else {}
-    return element("details", element("summary", title), body, cls="nl-folded", **opened)
+    return element("details", element("summary", title), body, cls="nl-folded")
 
 
 def panel(title: str, *body: object, cls: str = "") -> Markup:

@@ -7,6 +7,7 @@ from typing import Any
 
 import anywidget
 
+from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, element
 
 _ESM = """
@@ -64,9 +65,9 @@ class Picks(anywidget.AnyWidget):
 
     _esm = _ESM
 
-    def __init__(self, picked: Callable[[str], None]) -> None:
+    def __init__(self, picked: Callable[[str], None], guard: FaultGuard) -> None:
         super().__init__(layout={"display": "none"})
-        self._picked = picked
+        self._picked, self._guard = picked, guard
         self.on_msg(lambda _, said, __: self._hear(said))
 
     def focus(self, selector: str) -> None:
@@ -75,7 +76,7 @@ class Picks(anywidget.AnyWidget):
 
     def _hear(self, said: Any) -> None:
         if isinstance(said, dict) and isinstance(token := said.get("picked"), str):
-            self._picked(token)
+            self._guard(self._picked, token)
 
 
 def pick_button(token: str, *children: object, name: str = "") -> Markup:

@@ -94,23 +94,22 @@ def _over(now: Progress) -> bool:
 
 def render_progress(now: Progress, folder: str) -> Markup:
     """Render the progress of a run whose records are in `folder`."""
-    facts: list[tuple[str, object]] = [("state", _PHASES[now.phase]), ("finished", now.finished)]
-    if now.failed or now.timed_out:
-        facts += [("failed", now.failed), ("timed out", now.timed_out)]
-    if now.playing:
-        facts.append(("in progress", now.playing))
-    if now.calls is not None and not _over(now):
-        facts.append(("calls", f"{now.calls} in flight, {now.waiting or 0} waiting"))
-    if now.usd is not None:
-        limit = "" if now.usd_limit is None else f" of ${now.usd_limit:.2f}"
-        facts.append(("cost", f"${now.usd:.4f}{limit}"))
-    elif now.calls is not None:
-        facts.append(("cost", "unknown: some prices are missing"))
-    if now.new:
-        facts.append(("pace", f"{format_significant(now.rate)} matches per second{_left(now)}"))
-    facts.append(("folder", folder))
+    has_faults, has_models = bool(now.failed or now.timed_out), now.calls is not None
+    limit = "" if now.usd_limit is None else f" of ${now.usd_limit:.2f}"
+    unknown = "unknown: some prices are missing" if has_models else ""
+    facts = {
+        "state": _PHASES[now.phase],
+        "finished": str(now.finished),
+        "failed": str(now.failed) if has_faults else "",
+        "timed out": str(now.timed_out) if has_faults else "",
+        "in progress": str(now.playing or ""),
+        "calls": f"{now.calls} in flight, {now.waiting or 0} waiting" if has_models and not _over(now) else "",
+        "cost": unknown if now.usd is None else f"${now.usd:.4f}{limit}",
+        "pace": f"{format_significant(now.rate)} matches per second{_left(now)}" if now.new else "",
+        "folder": folder,
+    }
     meter = bar(now.over, now.games, f"{now.over} of {now.games} matches", name="Finished matches")
-    return element("div", panel("Run", meter, pairs(facts)))
+    return element("div", panel("Run", meter, pairs((name, text) for name, text in facts.items() if text)))
 
 
 def _left(now: Progress) -> str:

@@ -38,7 +38,7 @@ from negolab.sweeps import folder as sweeps
 from negolab.sweeps.plan import axis_values
 from negolab.sweeps.report import draw_figure, make_page
 from negolab_widgets.axis import Axis, new_axis
-from negolab_widgets.html import Markup, details, element, join, table
+from negolab_widgets.html import Markup, capitalised, details, element, join, table
 from negolab_widgets.replay.file import replay_page
 from negolab_widgets.results.choices import HEAT, LINES, FigureChoice
 from negolab_widgets.results.data import SweepFrame, SweepReader
@@ -200,7 +200,7 @@ class Report:
         way, than = f"{change} {unit}{'higher' if sign > 0 else 'lower'}{interval}", "than"
         if found.value == 0 and not interval:
             way, than = "the same", "as"
-        words = outcome.words[0].upper() + outcome.words[1:]
+        words = capitalised(outcome.words)
         among = " among deals" * self._needs_deal(outcome)
         at = f"{title} {effect.second} {than} with {effect.first}"
         return f"{words}{among} was {way} with {at} ({sample_text(found)})."
@@ -247,15 +247,18 @@ class Report:
             return f"No match is finished yet ({self.run.states})."
         stopped, copies = int(frame["stopped"].notna().sum()), len(frame) - len(drop_copies(frame))
         drawn = f" on {frame['draw'].nunique():,} random draws" if frame["chance"].any() else ""
-        said = [f"{counted(len(frame), 'match')}{drawn}"]
         missing = manifest.planned_matches(self.path) - len(frame)
-        said += [f"{missing:,} planned matches are missing"] * (missing > 0)
         twice = int(frame.duplicated(["cell", "match"]).sum())
-        said += [f"{twice:,} have the ID of another match: negolab check lists them"] * bool(twice)
-        said += [f"{stopped:,} of them stopped before their end"] * bool(stopped)
-        said += [f"{copies:,} copies, which add no information (same draw, deterministic players)"] * bool(copies)
-        said += [self.run.states] * bool(self.run.states) + [f"run on {written}"] * bool(written)
-        return "; ".join(said) + "."
+        said = (
+            f"{counted(len(frame), 'match')}{drawn}",
+            f"{missing:,} planned matches are missing" * (missing > 0),
+            f"{twice:,} have the ID of another match: negolab check lists them" * bool(twice),
+            f"{stopped:,} of them stopped before their end" * bool(stopped),
+            f"{copies:,} copies, which add no information (same draw, deterministic players)" * bool(copies),
+            self.run.states,
+            f"run on {written}" * bool(written),
+        )
+        return "; ".join(filter(None, said)) + "."
 
     def _constants(self) -> str:
         varied = {one.column for one in self.factors}

@@ -13,7 +13,7 @@ from negolab.games.agenda.scenario import Brief, Draw, Issue, Reservation, Roles
 from negolab.games.agenda.state import Entry, Message, Private, Public
 
 TITLE = "Agenda: agree on several issues"
-TABLE = "negolab_widgets.tables.agenda:AgendaTable"
+TABLE = "negolab_widgets.tables.agenda.controls:AgendaTable"
 SCENARIOS = data_folder() / "scenarios"
 """Folder of scenario files; each is a preset by its name."""
 

@@ -9,7 +9,7 @@ from negolab.games.balloon.rules import Balloon
 from negolab.games.balloon.state import Fault, Message, Private, Public, Say, Terms
 
 TITLE = "Balloon: agree on a set of items"
-TABLE = "negolab_widgets.tables.balloon:BalloonTable"
+TABLE = "negolab_widgets.tables.balloon.controls:BalloonTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "clembench": {

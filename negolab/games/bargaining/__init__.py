@@ -44,7 +44,7 @@ _TALK = {
     "extra_accept": ("ok", "okay", "sure", "agreed"),
 }
 
-TABLE = "negolab_widgets.tables.bargaining:BargainingTable"
+TABLE = "negolab_widgets.tables.bargaining.controls:BargainingTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "exact": {},
     "exact-literal": _LITERAL,

@@ -13,7 +13,7 @@ TITLE = "Split: divide what is there"
 _TRUST: dict[str, Any] = {"source": "rps", "roles": "random", "show": "hand"}
 _TEN_ONE: dict[str, Any] = {"source": "ten_one_ties", "equal_totals": True, "reading": "literal"}
 
-TABLE = "negolab_widgets.tables.split:SplitTable"
+TABLE = "negolab_widgets.tables.split.controls:SplitTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "classic": {},
     "trust-and-split": _TRUST,

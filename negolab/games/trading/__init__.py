@@ -11,7 +11,7 @@ from negolab.games.trading.rules import Trading
 from negolab.games.trading.state import GOODS, Entry, Goods, Move, Offer, Private, Public
 
 TITLE = "Trading: exchange goods"
-TABLE = "negolab_widgets.tables.trading:TradingTable"
+TABLE = "negolab_widgets.tables.trading.controls:TradingTable"
 PRESETS: dict[str, dict[str, Any]] = {
     "seed": {},
     "tolerant": {"rules": "tolerant"},

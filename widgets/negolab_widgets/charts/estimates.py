@@ -16,6 +16,7 @@ from negolab_widgets.charts.grid import (
     Place,
     add_basis,
     add_estimates,
+    add_known,
     add_level,
     add_words,
     count_text,
@@ -165,9 +166,7 @@ def _add_group(
 def _add_marks(figure: Figure, marks: Mapping[str, float], lines: int, place: Place) -> None:
     """Draw thin lines through a row of axes, named above the first."""
     for name, x in marks.items():
-        line, words = {"color": TONE, "width": 1.5, "dash": "dot"}, [level_words(name, x)] * 2
-        look = {"mode": "lines", "line": line, "showlegend": False, "hovertext": words, "hoverinfo": "text"}
-        figure.add_scatter(x=[x, x], y=[-0.6, lines - 0.4], **look, **place)
+        add_known(figure, [x, x], [-0.6, lines - 0.4], level_words(name, x), "dot", showlegend=False, **place)
         if place["row"] == 1:
             add_words(figure, plain(name), {"x": x, "y": -0.6, "yanchor": "bottom", **place}, 12)
 
@@ -223,7 +222,9 @@ def panels(
     for place, key in grid.panels():
         for at, (name, by) in enumerate((levels or {}).items()):
             if key in by:
-                _add_level(figure, name, by[key], places, DASHES[at % len(DASHES)], place)
+                ends, group = [places[0], places[-1]], {"name": plain(name), "legendgroup": plain(name)}
+                words, dash = level_words(name, by[key]), DASHES[at % len(DASHES)]
+                add_known(figure, ends, [by[key]] * 2, words, dash, **group, **place)
         here = grid.part(frame, key)
         for at, hue in enumerate(hues):
             label = _fill_title(titles[colour], hue)
@@ -258,12 +259,6 @@ def _title(figure: Figure, words: Sequence[str], side: str) -> None:
         else:
             place = {"x": 1, "y": 1 - middle, "xanchor": "left", "yanchor": "middle", "textangle": 90}
         add_words(figure, plain(text), {"xref": "paper", "yref": "paper", **place})
-
-
-def _add_level(figure: Figure, name: str, level: float, places: Sequence[float], dash: str, place: Place) -> None:
-    line, words = {"color": TONE, "width": 1.5, "dash": dash}, [level_words(name, level)] * 2
-    look = {"name": plain(name), "legendgroup": plain(name), "hovertext": words, "hoverinfo": "text"}
-    figure.add_scatter(x=[places[0], places[-1]], y=[level, level], mode="lines", line=line, **look, **place)
 
 
 def _add_line(figure: Figure, part: pd.DataFrame, x: str, label: str, at: int, place: Place) -> None:

@@ -130,9 +130,15 @@ def add_words(figure: Figure, text: str, place: Mapping[str, Any], size: int = 1
     figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": size}, **place)
 
 
-def add_level(figure: Figure, y: float, words: str, dash: str = "solid") -> None:
+def add_known(figure: Figure, x: Sequence[Any], y: Sequence[float], words: str, dash: str, **more: Any) -> None:
+    """Draw a line for what is known beside the estimates, such as an exact result; `words` stand on hover."""
+    line = {"color": TONE, "width": 1.5, "dash": dash}
+    figure.add_scatter(x=x, y=y, mode="lines", line=line, hovertext=[words] * len(x), hoverinfo="text", **more)
+
+
+def add_level(figure: Figure, y: float, words: str) -> None:
     """Draw a line through the whole figure, with words at its right end."""
-    figure.add_hline(y, line={"color": TONE, "width": 1, "dash": dash})
+    figure.add_hline(y, line={"color": TONE, "width": 1})
     add_words(figure, words, {"xref": "paper", "x": 1, "xanchor": "right", "y": y, "yanchor": "bottom"})
 
 

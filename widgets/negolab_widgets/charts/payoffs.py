@@ -9,7 +9,7 @@ from negolab.analysis import stats
 from negolab.analysis.observations import Values, as_sample, sample_text
 from negolab.formatting import format_interval, format_significant
 from negolab_widgets.charts.chart import COLOURS, TONE, error_bars, new_figure, plain
-from negolab_widgets.charts.grid import DASHES, add_words
+from negolab_widgets.charts.grid import DASHES, add_known, add_words
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -48,7 +48,9 @@ def payoffs(
             x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name=one, hovertemplate=hover
         )
     for at, (name, mark) in enumerate((marks or {}).items()):
-        _add_reference(figure, name, mark, len(estimates), DASHES[at % len(DASHES)])
+        # Through all rows, and named in the legend, because several often lie close together.
+        label, ends = f"{plain(name)} {format_significant(mark, 5)}", [-0.65, max(len(estimates), 1) - 0.5]
+        add_known(figure, [mark, mark], ends, label, DASHES[at % len(DASHES)], name=label)
     _add_means(figure, estimates, "mean, 95% interval", f"mean {what}")
     _add_row_names(figure, groups, estimates)
     return figure
@@ -85,14 +87,6 @@ def thin(values: Sequence[float]) -> Sequence[float]:
     if len(values) <= MAX_DOTS:
         return values
     return [values[k * (len(values) - 1) // (MAX_DOTS - 1)] for k in range(MAX_DOTS)]
-
-
-def _add_reference(figure: Figure, name: str, x: float, count: int, dash: str) -> None:
-    """Draw a reference point through all rows, named in the legend, because several often lie close together."""
-    line = {"color": TONE, "width": 1.5, "dash": dash}
-    label = f"{plain(name)} {format_significant(x, 5)}"
-    ends = [-0.65, max(count, 1) - 0.5]
-    figure.add_scatter(x=[x, x], y=ends, mode="lines", line=line, name=label, hovertext=[label] * 2, hoverinfo="text")
 
 
 def _add_means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, what: str) -> None:

@@ -13,7 +13,7 @@ from negolab.analysis import stats
 from negolab.analysis.observations import Values, as_sample, sample_text
 from negolab.formatting import MINUS, format_interval, format_significant, grid_columns
 from negolab_widgets.charts.chart import TONE, new_figure, plain
-from negolab_widgets.charts.grid import bars_text, count_text, new_grid
+from negolab_widgets.charts.grid import Place, bars_text, count_text, new_grid
 
 if TYPE_CHECKING:
     from plotly.graph_objects import Figure
@@ -54,7 +54,7 @@ def tournament(
     height = _FIELD * max(len(rows), 1)
     where = {"x": 0, "xanchor": "left", "y": 1 + 8 / height, "yanchor": "bottom", "ypad": 0, "nticks": 5}
     bar = {"orientation": "h", "thickness": 12, "outlinewidth": 0, "lenmode": "pixels", "len": 200, **where}
-    _add_matrix(figure, rows, fields, colorbar=bar)
+    _add_matrix(figure, rows, fields, {}, colorbar=bar)
     title = {"text": f"{plain(what, 80)} ({plain(unit)})<br>{fields.legend}", "font": {"size": 13}}
     place = {"x": 0.02, "xanchor": "left", "yref": "container", "y": 1, "yanchor": "top", "pad": {"t": 24}}
     margin = {"t": _BAR, "b": _AXIS}
@@ -83,8 +83,8 @@ def tournaments(
     )
     figure.update_annotations(font={"size": 13, "color": TONE})
     for at, (title, fields) in enumerate(drawn.items()):
-        place = (at // across + 1, at % across + 1)
-        _add_matrix(figure, matrices[title], fields, place=place, showscale=False)
+        place = {"row": at // across + 1, "col": at % across + 1}
+        _add_matrix(figure, matrices[title], fields, place, showscale=False)
     everything = [estimate for fields in drawn.values() for estimate in fields.met.values()]
     figure.update_xaxes(title={"text": plain(column)})
     figure.update_xaxes(title={"text": _across_title(column, everything)}, row=down)
@@ -171,12 +171,9 @@ def _excludes(estimate: stats.Estimate, reference: float) -> bool:
     return not estimate.low <= reference <= estimate.high
 
 
-def _add_matrix(
-    figure: Figure, rows: Rows, fields: Fields, place: tuple[int, int] | None = None, **look: object
-) -> None:
-    """Draw the fields of one matrix with their numbers; `place` is its row and column among several."""
+def _add_matrix(figure: Figure, rows: Rows, fields: Fields, at: Place, **look: object) -> None:
+    """Draw the fields of one matrix with their numbers; `at` is its place among several, {} that of the only one."""
     columns = grid_columns(rows)
-    at: dict[str, int] = {} if place is None else {"row": place[0], "col": place[1]}
     reference, reach = fields.reference, fields.reach
     figure.add_heatmap(
         z=[[fields.colour((r, c)) for c in columns] for r in rows],

@@ -44,12 +44,12 @@ class EndScreen(w.VBox):  # type: ignore[misc]
         seat: Seat,
         rematch: Callable[[Seat], None],
         another: Callable[[], None],
-        reveal: Callable[[], None] = lambda: None,
+        reveal: Callable[[], None],
     ) -> None:
         self._reveal = reveal
         self._record, self._seat, guard = record, seat, FaultGuard("the end of a match")
-        again = guard.button("Rematch", lambda: rematch(seat), cls="nl-primary")
-        swap = guard.button("Swap seats", lambda: rematch(other(seat)))
+        again = guard.button("Rematch", rematch, seat, cls="nl-primary")
+        swap = guard.button("Swap seats", rematch, other(seat))
         self._open = guard.button("Replay", self._show_replay)
         buttons = row(again, swap, self._open, guard.button("Another game", another))
         self.replay = column()

@@ -207,7 +207,7 @@ class Lobby(Page):
         self._guard.notice.value = ""
         self._leave_button.reset()
         self._table.children = [table, self._leave_button]
-        self._form.layout.display = "none"
+        set_visible(self._form, False)
         if self._ended is not None:
             self._show_end(*self._ended)
 
@@ -222,7 +222,7 @@ class Lobby(Page):
     def _leave(self) -> None:
         self._matchmaker.leave()
         self._table.children, self._ended = [], None
-        self._form.layout.display = None
+        set_visible(self._form, True)
         self._shield.focus()
 
     def _on_ended(self, stopped: str, record: Record | None) -> None:
@@ -241,7 +241,7 @@ class Lobby(Page):
         if self._request is None:
             self._choose_played(record.header, seat)
         reveal = partial(self._shield.reveal, ".nl-replay")
-        end = EndScreen(record, seat, lambda again: self._rematch(record, again), self._leave, reveal)
+        end = EndScreen(record, seat, partial(self._rematch, record), self._leave, reveal)
         self._matchmaker.seat.show_end(end, end.plane)
         self._table.children = [table, end.replay]
         self._shield.focus()
@@ -287,7 +287,7 @@ def _summary(player: PlayerClass) -> tuple[str, str]:
     """Return what a player does in a few words, with which its docstring begins before a colon, and how it does so."""
     said = _in_short(player.__doc__)
     does, colon, how = said.partition(": ")
-    return (does, f"{how[:1].upper()}{how[1:]}") if colon and len(does) <= MAX_SUMMARY else ("", said)
+    return (does, html.capitalised(how)) if colon and len(does) <= MAX_SUMMARY else ("", said)
 
 
 def _render_sides(game: AnyGame, seat: Seat, does: str) -> html.Markup:
@@ -295,7 +295,7 @@ def _render_sides(game: AnyGame, seat: Seat, does: str) -> html.Markup:
     own, away = _role(game, seat), other(seat)
     names = texts.YOU_ARE.format(role=own) if own else texts.YOU, _role(game, away) or table_texts.THE_OTHER
     you, they = (
-        html.element("span", f"{name[:1].upper()}{name[1:]}", cls=f"nl-person nl-person-{at.lower()}")
+        html.element("span", html.capitalised(name), cls=f"nl-person nl-person-{at.lower()}")
         for name, at in zip(names, (seat, away), strict=True)
     )
     kept = html.element("p", "The match is saved, and you can replay it.")

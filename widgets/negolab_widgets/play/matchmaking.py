@@ -32,16 +32,9 @@ class LocalSeat:
     """A seat of a session in this process: a `SeatHandle`."""
 
     def __init__(self, session: MatchSession, seat: Seat) -> None:
-        self.seat = seat
-        self._session = session
-
-    @property
-    def game(self) -> AnyGame:
-        return self._session.match.told(self.seat)
-
-    @property
-    def fronted(self) -> bool:
-        return self._session.seat_sessions[self.seat].fronted
+        self.seat, self._session = seat, session
+        self.game: AnyGame = session.match.told(seat)
+        self.fronted = session.seat_sessions[seat].fronted
 
     def view(self) -> SeatView:
         return self._session.view(self.seat)
@@ -78,7 +71,7 @@ class HumanSeat(SeatWidget):
         self._match = match
         self._session = MatchSession(match, others)
         self._session.advance()
-        kept = None if keep is None else lambda: keep(match)
+        kept = None if keep is None else partial(keep, match)
         super().__init__(LocalSeat(self._session, seat), title=title, keep=kept, thinker=thinker)
 
 
@@ -169,7 +162,9 @@ class HostMatchmaker:
     def leave(self) -> None:
         if self._page is not None and not self._page.replaced:
             self._page.act("leave")
-        self._forget()
+        if self._following is not None:
+            self._following.cancel()
+        self._page = self._following = None
 
     def table(self, lease: dict[str, str]) -> w.Widget:
         """Make the table of a match from the lease that the host has given for it."""
@@ -178,7 +173,7 @@ class HostMatchmaker:
         seat = self.seat = SeatWidget(
             HostSeat(page),
             title=title(page.state.game),
-            keep=lambda: self._match_over(lease["match"]),
+            keep=partial(self._match_over, lease["match"]),
             thinker=model_name(lease["opponent"]),
         )
         banner = w.HTML(warning(""))
@@ -191,17 +186,12 @@ class HostMatchmaker:
                 self._on_ended("", None)
 
         page.watch(show)
-        self._following = run_in_background(lambda: follow_page(page, FaultGuard("a match at the host", show=show)))
+        self._following = run_in_background(follow_page, page, FaultGuard("a match at the host", show=show))
         return column(banner, seat)
 
     def _match_over(self, match: str) -> str:
         self._on_ended("", parse_record(self._host.ask("/branched", match=match)["record"]))
         return _record_notice(match)
-
-    def _forget(self) -> None:
-        if self._following is not None:
-            self._following.cancel()
-        self._page = self._following = None
 
 
 Matchmaker = LocalMatchmaker | HostMatchmaker

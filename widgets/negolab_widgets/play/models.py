@@ -11,7 +11,7 @@ import ipywidgets as w
 
 from negolab._internal.workers import run_blocking
 from negolab.studies.host_config import KnownEndpoints, build_host_config
-from negolab_widgets.tables.controls import box, column, set_visible, warning
+from negolab_widgets.tables.controls import box, column, is_visible, set_visible, warning
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.endpoint import Endpoint
@@ -39,7 +39,6 @@ class ModelChoice:
         self._output_mode = w.Dropdown(description="It answers in", options=OUTPUT_MODES)
         self._settings = w.Text(description="More settings", placeholder="temperature=0.7,max_tokens=300")
         self._notice = w.HTML(warning(""))
-        self._visible = False
         self._url.observe(lambda _: self._endpoint_changed(), "value")
         fields = box(self._url, self._model, self._output_mode, self._settings, cls="nl-form")
         self.widget = column(fields, self._notice)
@@ -47,7 +46,7 @@ class ModelChoice:
 
     def show(self, visible: bool) -> None:
         """Show or hide the fields; list the endpoints at first, and again while one of them has no models."""
-        appears, self._visible = visible and not self._visible, visible
+        appears = visible and not is_visible(self.widget)
         set_visible(self.widget, visible)
         if appears and not (self._endpoints and all(each["names"] for each in self._endpoints.values())):
             self._load_endpoints()

@@ -19,7 +19,7 @@ from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.play.models import MODEL_CHOICE, ModelChoice
 from negolab_widgets.replay.continuation import Continuation, LocalContinuation, open_continuation
-from negolab_widgets.tables.controls import column, row, set_visible, warning
+from negolab_widgets.tables.controls import box, column, framed, row, set_visible, warning
 
 PERSON_CHOICE = "you, at the table"
 MAX_REPLIES = 1000
@@ -38,33 +38,20 @@ class Branching:
         self._keep = keep
         self._record: Record | None = None
         self._at = 0
-        self._leave: Callable[[], None] = lambda: None
+        self._leave: Callable[[], object] = lambda: None
         self._where = w.HTML()
         self._seats = {seat: w.Dropdown(description=f"Seat {seat} continues with") for seat in SEATS}
-        self._branch_button = w.Button(description="Branch from this step")
-        self._branch_button.add_class("nl-primary")
+        self._branch_button = guard.button("Branch from this step", self._branch, cls="nl-primary")
         self._local, self._continuation = LocalContinuation(), open_continuation()
         self._models = ModelChoice(self._continuation.list_endpoints)
-        self._stop_button = w.Button(description="Stop this branch")
-        self._stop_button.on_click(lambda _: guard(self.leave))
+        self._stop_button = guard.button("Stop this branch", self.leave)
         set_visible(self._stop_button, False)
-        self._branch_button.on_click(lambda _: guard(self._branch))
         self._table = column()
-        for choice in self._seats.values():
-            choice.observe(lambda _: guard(self._on_chosen), "value")
-        form = w.Box(list(self._seats.values()))
-        form.add_class("nl-form")
+        guard.on_change(self._on_chosen, *self._seats.values())
+        form = box(*self._seats.values(), cls="nl-form")
         title = w.HTML(html.element("h2", "What if"))
-        self.widget = column(
-            title,
-            self._where,
-            form,
-            self._models.widget,
-            row(self._branch_button, self._stop_button),
-            guard.notice,
-            self._table,
-        )
-        self.widget.add_class("nl-panel")
+        buttons = row(self._branch_button, self._stop_button)
+        self.widget = framed(title, self._where, form, self._models.widget, buttons, guard.notice, self._table)
 
     def leave(self) -> None:
         """Stop the branch that a person is playing, if there is one; what was played of it is kept."""
@@ -137,14 +124,11 @@ class Branching:
         return PERSON if chosen == PERSON_CHOICE else self._models.name() if chosen == MODEL_CHOICE else chosen
 
     def _continue_with_model(self, parent: Record, match: Match) -> None:
-        task = run_in_background(lambda: self._play_with_model(parent, match))
+        task = run_in_background(self._play_with_model, parent, match)
         if task is None:
             raise ValueError("A branch with a language model needs a running event loop, as in a notebook.")
 
-        def stop() -> None:
-            task.cancel()
-
-        self._leave = stop
+        self._leave = task.cancel
         set_visible(self._stop_button, True)
 
     async def _play_with_model(self, parent: Record, match: Match) -> None:

@@ -10,7 +10,7 @@ from negolab.events import Ended, Rejected, Replied
 from negolab.formatting import display_unit, format_end
 from negolab.game import SEATS, Reply, Seat, observe
 from negolab.record import Record, final_state
-from negolab_widgets.html import Markup, details, drawn_soon, element, join, pairs, panel, preformatted
+from negolab_widgets.html import Markup, capitalised, details, drawn_soon, element, join, pairs, panel, preformatted
 from negolab_widgets.replay.record_list import count_replies
 from negolab_widgets.replay.steps import Step, describe_stakes, record_steps
 from negolab_widgets.tables.seats import render_seats, seat_name
@@ -57,9 +57,12 @@ def _facts_line(reply: Reply) -> Markup:
 
 def _source_facts(reply: Reply) -> list[str]:
     usage = reply.usage or {}
-    found = [reply.model or "", f"by {reply.via}" if reply.via else ""]
-    found.append("" if usage.get("finish") in (None, "stop") else f"stopped by {usage['finish']}")
-    found.append("cached from an earlier run" if usage.get("replayed") else "")
+    found = (
+        reply.model,
+        f"by {reply.via}" if reply.via else "",
+        "" if usage.get("finish") in (None, "stop") else f"stopped by {usage['finish']}",
+        "cached from an earlier run" if usage.get("replayed") else "",
+    )
     return [fact for fact in found if fact]
 
 
@@ -96,7 +99,7 @@ def render_step(step: Step, game: AnyGame) -> Markup:
     stakes = describe_stakes(step, game)
     agreed = "If accepted, " if step.seat and not game.has_paid_rounds else ""
     words = f"{agreed}{stakes}{_unit(game)}."
-    body: list[object] = [element("p", words[0].upper() + words[1:])] if stakes else []
+    body: list[object] = [element("p", capitalised(words))] if stakes else []
     match step.entry:
         case Replied(_, reply):
             body += [scrollable("the reply", reply.text, step.left_out), *_render_rejection(step), reply_details(reply)]
@@ -138,10 +141,13 @@ MAX_STEPS = 40
 def render_record(record: Record) -> Markup:
     """Render how a match ended and what was said in it."""
     header, told = record.header, record.game
-    facts = [(f"player {seat}", name) for seat, name in header.players.items()]
-    facts += [("end", format_end(record.end))]
-    facts += [(f"paid to {seat_name(told, seat)}", told.format_payoff(record.payoffs[seat])) for seat in SEATS]
-    facts += [("replies", str(count_replies(record))), ("record", header.id)]
+    facts = [
+        *((f"player {seat}", name) for seat, name in header.players.items()),
+        ("end", format_end(record.end)),
+        *((f"paid to {seat_name(told, seat)}", told.format_payoff(record.payoffs[seat])) for seat in SEATS),
+        ("replies", str(count_replies(record))),
+        ("record", header.id),
+    ]
     cards = [render_step(step, told) for step in record_steps(record)[1:]]
     left = len(cards) - MAX_STEPS
     more = element("p", f"and {left} more steps: Replay(record) shows them all") if left > 0 else ""

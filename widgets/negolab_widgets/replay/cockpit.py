@@ -28,6 +28,7 @@ class Cockpit(anywidget.AnyWidget):
 
     Attributes:
         step: Number of the step that is shown, from 1 to `count`.
+        steps: All of them.
     """
 
     _esm = files("negolab_widgets.replay").joinpath("cockpit.js").read_text("utf-8")
@@ -41,29 +42,24 @@ class Cockpit(anywidget.AnyWidget):
     def __init__(self, moved: Callable[[Step], None], guard: FaultGuard) -> None:
         super().__init__()
         self._on_moved = moved
-        self._steps: Sequence[Step] = ()
+        self.steps: Sequence[Step] = ()
         self.observe(lambda _: guard(self._follow), "step")
 
     @t.validate("step")  # type: ignore[untyped-decorator]
     def _within(self, proposal: t.Bunch) -> int:
-        return max(1, min(int(proposal.value), max(1, len(self._steps))))
+        return max(1, min(int(proposal.value), max(1, len(self.steps))))
 
     @property
     def current(self) -> Step:
         """The step that is shown."""
         number: int = self.step
-        return self._steps[number - 1]
-
-    @property
-    def steps(self) -> Sequence[Step]:
-        """All steps."""
-        return self._steps
+        return self.steps[number - 1]
 
     def show(
         self, steps: Sequence[Step], game: AnyGame, drawn: tuple[Course, Surroundings] | None = None, *, at: int = 1
     ) -> None:
         """Show these steps of a match of `game`, from step number `at`; `drawn` gives the plane, None: no plane."""
-        self._steps, self._game = steps, game
+        self.steps, self._game = steps, game
         with self.hold_sync():
             for name, value in draw_cockpit(steps, game, drawn).items():
                 setattr(self, name, value)
@@ -72,7 +68,7 @@ class Cockpit(anywidget.AnyWidget):
                 self._follow()
 
     def _follow(self) -> None:
-        if self._steps:
+        if self.steps:
             self.moment = render_step(self.current, self._game)
             self._on_moved(self.current)
 

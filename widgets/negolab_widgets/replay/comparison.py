@@ -15,7 +15,7 @@ from negolab_widgets.replay.cards import render_step
 from negolab_widgets.replay.plane import course, render_plane, surroundings
 from negolab_widgets.replay.record_list import count_replies
 from negolab_widgets.replay.steps import Step, record_steps
-from negolab_widgets.tables.controls import column
+from negolab_widgets.tables.controls import box, framed, set_visible
 from negolab_widgets.tables.seats import seat_name
 
 
@@ -28,11 +28,8 @@ class Comparison:
         for side in self._sides:
             side.observe(lambda _: self._draw(), "value")
         self._ends, self._side_by_side = w.HTML(), w.HTML()
-        form = w.Box(self._sides)
-        form.add_class("nl-form")
         title = w.HTML(html.element("h2", "Branches side by side"))
-        self.widget = column(title, form, self._ends, self._side_by_side)
-        self.widget.add_class("nl-panel")
+        self.widget = framed(title, box(*self._sides, cls="nl-form"), self._ends, self._side_by_side)
         self.set_branches({})
 
     def set_branches(self, records: Mapping[str, Record]) -> None:
@@ -43,7 +40,7 @@ class Comparison:
             side.options = names
             side.value = names[at] if names else None
         self._records = dict(records)
-        self.widget.layout.display = None if len(names) > 1 else "none"
+        set_visible(self.widget, len(names) > 1)
         self._draw()
 
     def _draw(self) -> None:

@@ -9,7 +9,7 @@ from functools import partial
 
 import ipywidgets as w
 
-from negolab.events import Event, Replied
+from negolab.events import Event
 from negolab.game import SEATS, other
 from negolab.match import Match
 from negolab.record import PERSON, Record, parse_record
@@ -19,6 +19,7 @@ from negolab.studies.session import LEFT, STOPPED, resume_players
 from negolab_widgets.page import ADMIN
 from negolab_widgets.play.matchmaking import HostMatchmaker, HumanSeat, model_name
 from negolab_widgets.play.models import LocalEndpoints
+from negolab_widgets.replay.record_list import count_replies
 
 POLL_INTERVAL = 0.5
 """Seconds between two looks at a branch that the host plays."""
@@ -48,7 +49,7 @@ class LocalContinuation:
         resume_players(match, players)
 
         def watch(match: Match, _: Sequence[Event]) -> None:
-            told(_count_replies(match.events))
+            told(count_replies(match))
 
         try:
             await aplay(match, players, watch=watch)
@@ -88,7 +89,7 @@ class HostContinuation:
             while True:
                 await asyncio.sleep(POLL_INTERVAL)
                 record = self._record(await asyncio.to_thread(self._host.ask, "/branched", match=id))
-                told(_count_replies(record.events))
+                told(count_replies(record))
                 if record.end is not None:
                     return record
         except asyncio.CancelledError:
@@ -121,7 +122,3 @@ def open_continuation() -> Continuation:
     """Return the host's continuation where there is a host, else the local one."""
     socket = os.environ.get(ADMIN)
     return HostContinuation(socket) if socket else LocalContinuation()
-
-
-def _count_replies(events: Sequence[Event]) -> int:
-    return sum(isinstance(event, Replied) for event in events)

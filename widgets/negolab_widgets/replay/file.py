@@ -14,17 +14,16 @@ from typing import Any, TypeVar
 
 from tqdm import tqdm
 
-from negolab.catalog import AnyGame
 from negolab.formatting import format_end
 from negolab.game import SEATS, Seat
 from negolab.record import Record, reading
-from negolab_widgets.html import element, theme
+from negolab_widgets.html import theme
 from negolab_widgets.replay.cards import render_step
 from negolab_widgets.replay.cockpit import draw_cockpit
 from negolab_widgets.replay.plane import course, surroundings
 from negolab_widgets.replay.replay import render_record_head, render_view_head
-from negolab_widgets.replay.steps import Step, format_pay, record_steps, view_steps
-from negolab_widgets.tables.seats import render_seat
+from negolab_widgets.replay.steps import format_pay, record_steps, view_steps
+from negolab_widgets.tables.seats import render_seats
 
 T = TypeVar("T")
 _FOLDER = files("negolab_widgets.replay")
@@ -67,14 +66,13 @@ def _draw_match(number: str, record: Record, seat: Seat | None, parts: dict[str,
     else:
         view = record.seen_by(seat)
         game, steps, head, drawn = view.told, view_steps(view), render_view_head(view), None
-    told = {each: record.game.told(each) for each in SEATS}
     return {
         "id": record.id if seat is None else "",
         "name": f"{number}: {_match_name(record, seat)}",
         "head": head,
         **draw_cockpit(steps, game, drawn),
         "moments": [_cut(render_step(step, game), parts) for step in steps],
-        "seats": [_cut(_render_tables(step, told), parts) for step in _shown(steps, "step")],
+        "seats": [_cut(render_seats(record.game, step.seen), parts) for step in _shown(steps, "step")],
     }
 
 
@@ -86,12 +84,6 @@ def _shown(work: Sequence[T], unit: str) -> Iterable[T]:
 def _cut(text: str, parts: dict[str, int]) -> list[int]:
     ends = [0, *(found.end() for found in _CUT.finditer(text)), len(text)]
     return [parts.setdefault(text[start:end], len(parts)) for start, end in pairwise(ends)]
-
-
-def _render_tables(step: Step, told: dict[Seat, AnyGame]) -> str:
-    return element(
-        "div", *(render_seat(told[seat], seen) for seat, seen in step.seen.items()), cls="nl-columns nl-halves"
-    )
 
 
 def _match_name(record: Record, seat: Seat | None) -> str:

@@ -7,7 +7,7 @@ A page links them to the list of moves by `data-step`; `data-a` and `data-b` hol
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
@@ -197,9 +197,7 @@ class _Plane(NamedTuple):
         for value, label in self.x.ticks(self.around.scale, 5):
             at = self.x.place(value)
             lines += [_line(at, _TOP, at, bottom, "nl-grid-line"), _text(at, bottom, label, "middle", dy="1.2em")]
-        for value, label in self.y.ticks(self.around.scale, 5):
-            at = self.y.place(value)
-            lines += [_line(left, at, self.x.end, at, "nl-grid-line"), _text(left - 4, at, label, "end", dy="0.35em")]
+        lines += _levels(self.x, self.y, self.around.scale, 5)
         title_a, title_b = map(self.around.axis_title, self.around.axes)
         middle = (left + self.x.end) / 2
         below = _text(middle, SIDE, title_a, "middle", dy="-0.4em", cls="nl-axis-title")
@@ -346,7 +344,7 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     values = [value for point in each.points for value in (point.a, point.b)]
     x = Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
     y = new_axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
-    drawn = [_strip_grid(x, y, around.scale)]
+    drawn = [element("g", *_levels(x, y, around.scale, 3), cls="nl-axes")]
     for seat in SEATS:
         drawn += _strip_of(seat, each.points, x, y)
     places_now = [(1, x.start), *((point.step, x.place(number)) for number, point in enumerate(each.points, 1))]
@@ -385,12 +383,12 @@ def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: Axis, y: Axis) -> lis
     return [*lines, *symbols]
 
 
-def _strip_grid(x: Axis, y: Axis, scale: int) -> Markup:
-    lines = []
-    for value, label in y.ticks(scale, 3):
+def _levels(x: Axis, y: Axis, scale: int, count: int) -> Iterator[Markup]:
+    """Draw about `count` round values of the vertical axis, a line each, with its number at the left."""
+    for value, label in y.ticks(scale, count):
         at = y.place(value)
-        lines += [_line(x.start, at, x.end, at, "nl-grid-line"), _text(x.start - 4, at, label, "end", dy="0.35em")]
-    return element("g", *lines, cls="nl-axes")
+        yield _line(x.start, at, x.end, at, "nl-grid-line")
+        yield _text(x.start - 4, at, label, "end", dy="0.35em")
 
 
 def _symbol(seat: Seat | None, size: float) -> Markup:

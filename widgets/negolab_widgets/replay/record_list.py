@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import Any
 
 import ipywidgets as w
@@ -13,10 +12,11 @@ from negolab import catalog
 from negolab.events import Replied
 from negolab.formats import ListedRecord
 from negolab.formatting import DASH, display_unit, format_end, format_money, format_number
+from negolab.match import Match
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element
-from negolab_widgets.tables.controls import Collapsible, column, row
+from negolab_widgets.tables.controls import Collapsible, box, framed, row
 
 PAGE = 100
 """Rows that are on the page at once."""
@@ -51,11 +51,10 @@ class RecordList:
     def __init__(
         self,
         choose: Callable[[ListedRecord], None],
-        guard: FaultGuard | None = None,
-        hidden: Callable[[], None] = lambda: None,
+        guard: FaultGuard,
+        hidden: Callable[[], None],
     ) -> None:
         self._choose, self._on_hidden = choose, hidden
-        self._guard = guard = guard or FaultGuard("the list of records")
         self._records: Sequence[ListedRecord] = ()
         self._texts: list[str] | None = None
         self._order: list[int] = []
@@ -64,15 +63,13 @@ class RecordList:
         self._find = w.Text(description="Find", placeholder="id, player, preset; several words")
         self._game, self._end = w.Dropdown(description="Game"), w.Dropdown(description="End")
         self._table = StableHTML()
-        self._table.on_msg(lambda _, sent, __: guard(lambda: self._on_sent(sent)))
-        self._previous = guard.button("Previous", lambda: self._walk(-1))
-        self._next = guard.button("Next", lambda: self._walk(1))
+        self._table.on_msg(lambda _, sent, __: guard(self._on_sent, sent))
+        self._previous = guard.button("Previous", self._walk, -1)
+        self._next = guard.button("Next", self._walk, 1)
         self._place = w.HTML()
-        for control in (self._find, self._game, self._end):
-            control.observe(lambda _: guard(self._arrange), "value")
-        form = w.Box([self._find, self._game, self._end])
-        form.add_class("nl-form")
-        self.widget = column(form, self._table, cls="nl-panel")
+        filters = self._find, self._game, self._end
+        guard.on_change(self._arrange, *filters)
+        self.widget = framed(box(*filters, cls="nl-form"), self._table)
         self._fold = Collapsible(guard.button, "the list", self.widget, ("Show {part}", "Hide {part}"))
         self.controls = row(self._previous, self._place, self._next, self._fold.button)
 
@@ -119,12 +116,8 @@ class RecordList:
         found = self._matching()
         if self._sort is not None:
             name, downwards = self._sort
-            value = attrgetter(name)
-            values = [value(self._records[i]) for i in found]
-            known = [(one, i) for one, i in zip(values, found, strict=True) if one is not None]
-            known.sort(key=lambda pair: pair[0], reverse=downwards)
-            unknown = [i for one, i in zip(values, found, strict=True) if one is None]
-            found = [i for _, i in known] + unknown
+            known = {i: value for i in found if (value := getattr(self._records[i], name)) is not None}
+            found = sorted(known, key=known.__getitem__, reverse=downwards) + [i for i in found if i not in known]
         self._order, self._first = found, 0
         self._show()
 
@@ -213,9 +206,9 @@ def _direction(downwards: bool) -> str:
     return "descending" if downwards else "ascending"
 
 
-def count_replies(record: Record) -> int:
+def count_replies(of: Record | Match) -> int:
     """Count the replies, refused ones included."""
-    return sum(isinstance(event, Replied) for event in record.events)
+    return sum(isinstance(event, Replied) for event in of.events)
 
 
 def short_id(name: str) -> str:

@@ -36,7 +36,7 @@ from negolab_widgets.tables.seats import SeatTables, role_name
 
 EVERYTHING = "the experimenter"
 """The viewpoint from which all is seen; the others are the seats."""
-SUFFIXES = {"latex": "tex", "html": "html", "markdown": "md", "clembench": "tex"}
+SUFFIXES = {"latex": ".tex", "html": ".html", "markdown": ".md", "clembench": "-clembench.tex"}
 
 
 class Replay(Page):
@@ -68,17 +68,14 @@ class Replay(Page):
         self._head, self._troubles = html.StableHTML(), w.HTML()
         self._record_list = RecordList(self._open_listed, self._guard, lambda: self._shield.focus())
         self._viewpoint = Choice(description="Seen by", options=[(EVERYTHING, EVERYTHING, "")], value=EVERYTHING)
-        self._viewpoint.observe(lambda _: self._guard(self._draw), "value")
-        self._controls = row(self._viewpoint, self._record_list.controls)
-        self._controls.add_class("nl-replay-controls")
+        self._guard.on_change(self._draw, self._viewpoint)
+        self._controls = row(self._viewpoint, self._record_list.controls, cls="nl-replay-controls")
         self._cockpit = Cockpit(self._on_moved, self._guard)
         self._tables, self._stakes = SeatTables(), w.HTML()
         self._branching, self._comparison = Branching(self._save_branch), Comparison()
         self._style = w.Dropdown(description="Transcript as", options=list(transcript.STYLES))
-        self._write = w.Button(description="Write the transcript")
-        self._write.on_click(lambda _: self._guard(self._export))
         self._link = w.HTML()
-        export = row(self._style, self._write, self._link)
+        export = row(self._style, self._guard.button("Write the transcript", self._export), self._link)
         self._views = Collapsible(self._guard.button, "what the seats see", self._tables.widget)
         self._what_if = Collapsible(self._guard.button, "what if", self._branching.widget)
         self._match = column(
@@ -103,7 +100,7 @@ class Replay(Page):
         self.add_class("nl-replay")
         for part in (self._match, self._controls, self._record_list.controls):
             set_visible(part, False)
-        self._guard(lambda: self._start(source))
+        self._guard(self._start, source)
 
     @override
     def kept(self) -> html.Markup:
@@ -183,10 +180,7 @@ class Replay(Page):
         seats = ((seat, f"{role_name(record.game, seat)} alone", "") for seat in SEATS)
         self._viewpoint.options = [(EVERYTHING, EVERYTHING, ""), *seats]
         seat = self._viewed
-        styles = transcript.styles(record.header.game)
-        if list(self._style.options) != styles:
-            self._style.options = styles
-            self._style.index = 0
+        self._style.options = transcript.styles(record.header.game)
         self._link.value = ""
         for part in (self._match, self._controls):
             set_visible(part, True)
@@ -264,8 +258,7 @@ class Replay(Page):
             return
         style = self._style.value
         text = transcript.export(source, style).encode()
-        suffix = f"-clembench.{SUFFIXES[style]}" if style == "clembench" else f".{SUFFIXES[style]}"
-        name = f"{source.id[:12] if isinstance(source, Record) else f'seat-{source.seat}'}{suffix}"
+        name = f"{source.id[:12] if isinstance(source, Record) else f'seat-{source.seat}'}{SUFFIXES[style]}"
         data = f"data:application/octet-stream;base64,{base64.b64encode(text).decode()}"
         words = f"Save {name} ({len(text) / 1000:.0f} kB)"
         self._link.value = html.element("a", words, href=data, download=name)
@@ -288,10 +281,8 @@ def _list_records(source: Sequence[Record]) -> tuple[ListedRecord, ...]:
 
 def _matching_step(steps: list[Step], before: Step) -> int:
     """Return the number of the first step at which a seat saw what it saw in `before`, else 1."""
-    for number, step in enumerate(steps, 1):
-        if any(before.seen.get(seat) == seen for seat, seen in step.seen.items()):
-            return number
-    return 1
+    alike = (any(before.seen.get(seat) == seen for seat, seen in step.seen.items()) for step in steps)
+    return next((number for number, found in enumerate(alike, 1) if found), 1)
 
 
 def _render_head(*facts: object) -> html.Markup:

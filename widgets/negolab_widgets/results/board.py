@@ -208,7 +208,7 @@ class SweepBoard(Page):
         self._guarded.on_change(self._show_chosen, self._list)
         look = column(form, self._list, self._cell, self._buttons, self._guarded.notice, self._shown)
         title = w.HTML(element("h1", f"Sweep: {self._folder.path.name}"))
-        picks = Picks(lambda id: self._guarded(lambda: self._pick(id)))
+        picks = Picks(self._pick, self._guarded)
         children = [picks, title, self._looking.notice, self._progress, self._grid, look]
         super().__init__(children, self._guarded.show)
         self._looking(self.refresh)
@@ -242,8 +242,7 @@ class SweepBoard(Page):
         options = [
             (f"{_cell_label(cell)}: {STATE_WORDS[self._now.state(cell)]}", cell.id) for cell in found[:MAX_LISTED]
         ]
-        if tuple(options) != tuple(self._list.options):
-            self._list.options = options
+        self._list.options = options
         ids = [id for _, id in options]
         self._list.value = chosen if chosen in ids else (ids[0] if ids else None)
         self._show_chosen()

@@ -10,7 +10,7 @@ import ipywidgets as w
 from negolab.analysis.observations import SEAT_COLUMNS
 from negolab_widgets.html import element
 from negolab_widgets.results.variables import Factor, Quantity
-from negolab_widgets.tables.controls import box, column, framed, row, set_visible
+from negolab_widgets.tables.controls import box, column, framed, is_visible, row, set_visible
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95% intervals", "heat map of means", "box plots", "violins"
 NONE = ""
@@ -35,7 +35,7 @@ class FigureControls:
     """The controls of a figure; `changed()` is called when something else is chosen."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
-        self._changed, self._updating = changed, True
+        self._changed, self._updating = changed, False
         self._user_set: set[w.Dropdown] = set()
         self._outcomes: dict[str, Quantity] = {}
         self._factors: dict[str, Factor] = {}
@@ -47,7 +47,6 @@ class FigureControls:
             control.observe(self._on_change, "value")
         figure = box(self.outcome, self.view, self.x, self.colour, self.facet, cls="nl-sides")
         self.widget = column(figure, self.every)
-        self._updating = False
 
     def offer(self, outcomes: Sequence[Quantity], main: Sequence[Quantity], factors: Sequence[Factor]) -> None:
         """Set what can be chosen; choices of the user stay if they are still there, else the first parameters are
@@ -88,8 +87,7 @@ class FigureControls:
 
     def _set_options(self, control: w.Dropdown, options: list[tuple[str, str]], default: str | None) -> None:
         before = control.value
-        if tuple(control.options) != tuple(options):
-            control.options = options
+        control.options = options
         there = {value for _, value in options}
         stays = control in self._user_set and before in there
         control.value = before if stays else default if default in there else None
@@ -120,7 +118,7 @@ class MatchFilters:
         self._panel = framed(self._boxes)
         set_visible(self._panel, False)
         self._open = w.Button(description="Choose matches")
-        self._open.on_click(lambda _: set_visible(self._panel, self._panel.layout.display == "none"))
+        self._open.on_click(lambda _: set_visible(self._panel, not is_visible(self._panel)))
         self.widget = column(self._open, self._panel)
 
     def offer(self, factors: Sequence[Factor]) -> None:

@@ -90,10 +90,12 @@ def draw_choice(
         wanted = {*_SEAT_NEEDS, *(f"{outcome.column}_{seat}" for seat in "ab"), *grouping}
         rows = by_seat(rows[[name for name in rows if name in wanted]], [outcome.column], SEAT_COLUMNS)
     if group is not None:
-        return _draw_group(group.rows(rows), outcome, width)
-    data = values(rows, outcome, choice.by)
+        rows = group.rows(rows)
+    data = values(rows, outcome, choice.by if group is None else [])
     if data.empty:
         return _without_figure(f"None of these {len(rows):,} matches has a value for this outcome: {outcome.words}.")
+    if group is not None:
+        return _draw_group(data, rows, outcome, width)
     if outcome.yes_no and choice.view in (BOXES, VIOLINS):
         return _without_figure(f"A yes-or-no outcome ({outcome.words}) has no distribution: choose {LINES}.")
     data, cut = _limit_values(data, choice)
@@ -105,11 +107,8 @@ def draw_choice(
     return Drawing(figure, caption, _render_table(numbers, choice, groups), numbers, groups, rows)
 
 
-def _draw_group(rows: pd.DataFrame, outcome: Quantity, width: int) -> Drawing:
+def _draw_group(data: pd.DataFrame, rows: pd.DataFrame, outcome: Quantity, width: int) -> Drawing:
     """Draw the matches of one group one by one."""
-    data = values(rows, outcome, [])
-    if data.empty:
-        return _without_figure(f"None of these {len(rows):,} matches has a value for this outcome: {outcome.words}.")
     things, known = outcome.things, len(data)
     data = drop_copies(data)
     count = _count_text(len(rows), known, things) + _copies_text(known - len(data))

@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -79,17 +78,17 @@ class SweepResults(Page):
         redraw = partial(self._guarded, self._redraw)
         self._choices, self._filters = FigureControls(redraw), MatchFilters(redraw)
         self._chart = Chart()
-        self._picks = Picks(lambda token: self._guarded(partial(self._pick, token)))
+        self._picks = Picks(self._pick, self._guarded)
         self._group_name, self._match = w.HTML(), column()
         self._group_head = row(self._group_name, self._guarded.button("All cells", self.show_all))
         self._download = Download(self._told)
         self._download.observe(lambda _: self._guarded(self._draw), "width")
         self._files = row(
-            self._guarded.button("Figure as SVG", lambda: self._picture("svg")),
-            self._guarded.button("Figure as PNG", lambda: self._picture("png")),
+            self._guarded.button("Figure as SVG", self._picture, "svg"),
+            self._guarded.button("Figure as PNG", self._picture, "png"),
             self._guarded.button("Table as CSV", self._take_table),
-            self._guarded.button("Matches as CSV", lambda: self._take_matches("csv")),
-            self._guarded.button("Matches as Parquet", lambda: self._take_matches("parquet")),
+            self._guarded.button("Matches as CSV", self._take_matches, "csv"),
+            self._guarded.button("Matches as Parquet", self._take_matches, "parquet"),
         )
         figure = column(self._group_head, self._said, self._chart)
         choices = self._choices.widget, self._filters.widget
@@ -154,10 +153,13 @@ class SweepResults(Page):
         self._draw()
 
     def _draw(self) -> None:
-        with self._working():
+        self._chart.add_class("nl-busy")
+        try:
             self._drawn = drawn = self._drawing(self._download.width or PRINT_WIDTH)
             self._said.value, self._table.value = drawn.said, drawn.table
             self._chart.show(drawn.figure, height=int(drawn.figure.layout.height) if drawn.figure else 0)
+        finally:
+            self._chart.remove_class("nl-busy")
         set_visible(self._chart, drawn.figure is not None)
         set_visible(self._group_head, self._group is not None)
         set_visible(self._body, not self._played.frame.empty)
@@ -165,15 +167,6 @@ class SweepResults(Page):
     def _drawing(self, width: int) -> Drawing:
         chosen, without = self._choices.chosen(), self._filters.describe()
         return drawing.draw_choice(self._played.frame, self._rows(), chosen, width, without, self._group)
-
-    @contextmanager
-    def _working(self) -> Iterator[None]:
-        """Let the figure show that it is being drawn."""
-        self._chart.add_class("nl-busy")
-        try:
-            yield
-        finally:
-            self._chart.remove_class("nl-busy")
 
     def _rows(self) -> pd.DataFrame:
         """Return the matches that are in."""

@@ -22,10 +22,6 @@ class Address(NamedTuple):
     def url(self) -> str:
         return f"{self.scheme}://{self.host}{self.prefix}"
 
-    @property
-    def origin(self) -> str:
-        return f"{self.scheme}://{self.host}"
-
 
 def is_loopback(host: str) -> bool:
     """Return True if only this machine can reach that host."""

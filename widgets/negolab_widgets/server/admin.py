@@ -24,6 +24,7 @@ from negolab_widgets.page import ADMIN
 from negolab_widgets.server import config, requests
 from negolab_widgets.server.admission import KernelState
 from negolab_widgets.server.kernels import WarmKernel, render_page
+from negolab_widgets.server.limits import Traffic
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.server import DashboardServer
 
@@ -86,6 +87,7 @@ class AdminServer(DashboardServer):
         self.secret = os.environ.pop(config.ADMIN_TOKEN, "")
         self.host = HostClient(os.environ[ADMIN]) if os.environ.get(ADMIN) else None
         super().initialize(argv)
+        self.traffic = Traffic.wide()
         folder, self.first = Path(self.notebook_path).parent, Path(self.notebook_path).stem
         self.available = [name for name in self.names.split() if (folder / f"{name}.ipynb").is_file()]
         shown = self.available if len(self.available) > 1 else []

@@ -48,12 +48,6 @@ EXTENSIONS = ["@jupyter-widgets/jupyterlab-manager", "@voila-dashboards/widgets-
 
 def voila_config() -> Config:
     """Return what Voila would read from a file. It reads none, so that no file of the user's changes it."""
-    kernels: dict[str, object] = {
-        # A kernel that died has lost its page: it must be seen to be gone, not come back empty.
-        "autorestart": False,
-    }
-    if os.name == "posix":
-        kernels["transport"] = "ipc"  # other users of this machine cannot listen to a kernel
     return Config(
         Voila={
             "ip": "127.0.0.1",
@@ -74,7 +68,11 @@ def voila_config() -> Config:
             "preheat_kernel": False,  # the pool is ours
         },
         TemplateExporter={"extra_template_basedirs": []},  # templates are code, and the working directory anybody's
-        KernelManager=kernels,
+        KernelManager={
+            # A kernel that died has lost its page: it must be seen to be gone, not come back empty.
+            "autorestart": False,
+            "transport": "ipc" if os.name == "posix" else "tcp",  # other users of this machine cannot listen to it
+        },
         MappingKernelManager={
             "cull_idle_timeout": 0,  # the sweep of ours ends what nobody looks at
             "buffer_offline_messages": True,

@@ -23,7 +23,7 @@ from negolab.studies.texts import gate_texts
 from negolab_widgets.server.admission import AdmissionQueue, KernelState
 from negolab_widgets.server.host_client import BELIEVED, HostClient, TokenInfo
 from negolab_widgets.server.kernels import WarmKernel, processor_seconds
-from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets, Traffic
+from negolab_widgets.server.limits import KIB, MIB, AddressQuota, TokenBuckets
 from negolab_widgets.server.requests import CheckedHandler, RefusedRequest
 from negolab_widgets.server.routes import JoinPage, ParticipantPage, ProxyCheck, WaitingStatus
 from negolab_widgets.server.server import DashboardServer
@@ -75,10 +75,6 @@ class Gate(DashboardServer):
             (r"waiting", WaitingStatus),
             (PROXY_CHECK, ProxyCheck),
         ]
-
-    @override
-    def make_traffic(self) -> Traffic:
-        return Traffic()
 
     # Tokens.
 

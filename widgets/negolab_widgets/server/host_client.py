@@ -43,11 +43,11 @@ class HostClient:
     The last answers on good tokens are kept by digests, so that nobody who reads this memory has a link.
     """
 
-    def __init__(self, socket: str, timeout: float = 10.0) -> None:
+    def __init__(self, socket: str) -> None:
         self._client = httpx2.AsyncClient(
             transport=httpx2.AsyncHTTPTransport(uds=socket, limits=httpx2.Limits(max_keepalive_connections=0)),
             base_url="http://host",
-            timeout=timeout,
+            timeout=10.0,
         )
         self._known: dict[bytes, tuple[TokenInfo, float]] = {}
 

@@ -15,8 +15,7 @@ import subprocess
 import sys
 import threading
 import webbrowser
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, Literal
@@ -122,25 +121,21 @@ def run_serve(options: LaunchOptions) -> None:
     """Serve the lobby, or a study and its monitor, until interrupted."""
     address, user = _check_options(options)
     options.out.mkdir(parents=True, exist_ok=True)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(config.socket_folder()))
+    with _children() as (folder, children):
         folder.chmod(0o711)
         sockets, token = Sockets(folder), secrets.token_urlsafe(24)
-        children = [_study_host_child(options, sockets, user)]
-        stack.enter_context(terminating(children))
+        children.append(_study_host_child(options, sockets, user))
         _start(*children)
         admin_port = options.port if options.study is None else options.desk_port
-        env = config.kernel_environment(
-            **{
-                OUT: str(options.out.resolve()),
-                ADMIN: sockets.admin,
-                SOURCE: str(options.out.resolve()),
-                MODULES: os.pathsep.join(options.modules or []),
-                SCENARIOS: os.pathsep.join(str(path.resolve()) for path in options.scenarios or []),
-            },
-        )
+        shown = {
+            OUT: str(options.out.resolve()),
+            ADMIN: sockets.admin,
+            SOURCE: str(options.out.resolve()),
+            MODULES: os.pathsep.join(options.modules or []),
+            SCENARIOS: os.pathsep.join(str(path.resolve()) for path in options.scenarios or []),
+        }
         pages = [name for name in config.PAGE_TITLES if name != "monitor" or options.study is not None]
-        children.append(_admin_child(pages, admin_port, token, env, folder))
+        children.append(_admin_child(pages, admin_port, token, shown, folder))
         if options.study is not None:
             children.append(_gate_child(options, address, sockets, user))
         _start(*children[1:])
@@ -169,16 +164,12 @@ def run_page(options: PageOptions) -> None:
         MODULES: os.pathsep.join(options.modules),
     }
     token, local = secrets.token_urlsafe(24), addresses.local_address(options.port)
-    with ExitStack() as stack:
-        folder = Path(stack.enter_context(config.socket_folder()))
-        children: list[Child] = []
-        stack.enter_context(terminating(children))
+    with _children() as (folder, children):
         if host_config.endpoints:
             shown[ADMIN] = Sockets(folder).admin
             children.append(_branching_host_child(host_config, Sockets(folder), options.modules))
             _start(*children)
-        env = config.kernel_environment(**shown)
-        children.append(_admin_child([options.page], options.port, token, env, folder))
+        children.append(_admin_child([options.page], options.port, token, shown, folder))
         _start(children[-1])
         check_server(children[-1], "127.0.0.1", options.port, local)
         _announce(f"{local.url}?token={token}", f"branches: {options.out.resolve()}", options.browser)
@@ -232,6 +223,14 @@ def check_port_free(host: str, port: int, option: str = "--port") -> None:
 
 
 # The children.
+
+
+@contextlib.contextmanager
+def _children() -> Iterator[tuple[Path, list[Child]]]:
+    """Make a folder for sockets and a list of children; those that were added are terminated afterwards."""
+    children: list[Child] = []
+    with config.socket_folder() as folder, terminating(children):
+        yield Path(folder), children
 
 
 def _study_host_child(options: LaunchOptions, sockets: Sockets, user: config.KernelUser | None) -> Child:
@@ -297,7 +296,7 @@ def _read_until_end(stdout: IO[bytes], listens: queue.Queue[bool]) -> None:
     listens.put(False)
 
 
-def _admin_child(pages: Sequence[str], port: int, token: str, env: dict[str, str], folder: Path) -> Child:
+def _admin_child(pages: Sequence[str], port: int, token: str, shown: dict[str, str], folder: Path) -> Child:
     command = _voila_command(
         "negolab_widgets.server.admin",
         "AdminServer",
@@ -308,7 +307,7 @@ def _admin_child(pages: Sequence[str], port: int, token: str, env: dict[str, str
         connection_dir_root=folder,
         folder=folder,
     )
-    return Child("the researcher's server", command, {**env, config.ADMIN_TOKEN: token})
+    return Child("the researcher's server", command, {**config.kernel_environment(**shown), config.ADMIN_TOKEN: token})
 
 
 def _gate_child(options: LaunchOptions, address: Address, sockets: Sockets, user: config.KernelUser | None) -> Child:

@@ -11,7 +11,6 @@ from typing import Any
 
 from jupyter_server.base.handlers import FileFindHandler
 from jupyter_server.services.kernels.handlers import KernelHandler
-from tornado.web import RequestHandler
 from tornado.websocket import WebSocketHandler, WebSocketProtocol, WebSocketProtocol13
 from typing_extensions import override
 from voila.static_file_handler import MultiStaticFileHandler, TemplateStaticFileHandler
@@ -48,10 +47,6 @@ class CheckedFileHandler(CheckedHandler):
 
 class TemplateFiles(CheckedFileHandler, TemplateStaticFileHandler):  # type: ignore[misc]
     """Scripts and styles of the template."""
-
-    @override
-    def initialize(self) -> None:
-        TemplateStaticFileHandler.initialize(self)
 
     @override
     def parse_url_path(self, url_path: str) -> str:
@@ -183,11 +178,6 @@ def routes(server: Any) -> list[tuple[Any, ...]]:
         (r"voila/static/(.*)", StaticFiles, {"paths": server.static_paths}),
         (r"voila/labextensions/(.*)", Extensions, {"path": server.labextensions_path}),
     ]
-
-
-def is_checked(handler: type[RequestHandler]) -> bool:
-    """Return True if requests to a handler are checked."""
-    return issubclass(handler, CheckedHandler)
 
 
 class JoinPage(CheckedHandler):

@@ -32,7 +32,7 @@ from negolab_widgets.server.door import make_door
 from negolab_widgets.server.kernels import KernelPool, WarmKernel, render_page
 from negolab_widgets.server.limits import Traffic, Turns
 from negolab_widgets.server.requests import CheckedHandler, NotFound, RequestChecks
-from negolab_widgets.server.routes import is_checked, routes
+from negolab_widgets.server.routes import routes
 
 SWEEP_INTERVAL = 2.0
 """Seconds between two sweeps over the kernels."""
@@ -85,16 +85,17 @@ class DashboardServer(Voila):  # type: ignore[misc]
             addresses.parse_public_url(self.public_url) if self.public_url else addresses.local_address(self.port)
         )
         self.base_url = self.address.prefix
-        hosts, origins = {self.address.host}, {self.address.origin}
+        hosts = {self.address.host}
         if addresses.is_loopback(self.address.host.rpartition(":")[0]) and not self.public_url:
             hosts.add(f"localhost:{self.port}")
-            origins.add(f"http://localhost:{self.port}")
-        self.checks = RequestChecks(frozenset(hosts), frozenset(origins), behind_proxy=self.behind_proxy)
+        origins = frozenset(f"{self.address.scheme}://{host}" for host in hosts)
+        self.checks = RequestChecks(frozenset(hosts), origins, behind_proxy=self.behind_proxy)
         self.cookie = f"negolab-{self.kind}-{self.port}"
         install(msgspec.json.decode(self.own_texts, type=dict[str, str]))
         self.set_resources(nl_banners=gate_texts["banners"])
         self.config.HTMLExporter.language_code = gate_texts.LANGUAGE
-        self.traffic = self.make_traffic()
+        self.traffic = Traffic()
+        """Budgets of what pages send and are sent."""
         self.turns = Turns()
         self.refusals: Counter[str] = Counter()
         """What visitors were refused, by status or reason."""
@@ -122,10 +123,6 @@ class DashboardServer(Voila):  # type: ignore[misc]
         self.config.VoilaConfiguration.resources = self._resources
         self.voila_configuration.config.VoilaConfiguration.resources = self._resources
 
-    def make_traffic(self) -> Traffic:
-        """Return the budgets of what pages send and are sent."""
-        return Traffic.wide()
-
     def pages(self) -> list[tuple[Any, ...]]:
         """Return the routes that this server has besides those of its kernels."""
         raise NotImplementedError
@@ -135,7 +132,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
         handlers = [handler for _, handler, *_ in self.init_handlers()]
         checks = {
             "the guard at the websocket": issubclass(self.kernel_websocket_connection_class, guard.GuardedConnection),
-            "the door before every route": all(map(is_checked, handlers)),
+            "the door before every route": all(issubclass(handler, CheckedHandler) for handler in handlers),
             "one notebook only": self.notebook_path is not None,
             "hidden tracebacks": not self.voila_configuration.show_tracebacks,
             "hidden sources": bool(self.voila_configuration.strip_sources),

@@ -6,7 +6,6 @@ import asyncio
 import os
 import time
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import ipywidgets as w
@@ -98,7 +97,7 @@ class Monitor(Page):
         self._ending, self._match = EndStudyForm(self._end), StableHTML()
         self._fallbacks: dict[str, Fallback] = {}
         self._watched: str | None = None
-        self._picks = Picks(lambda token: self._guard(partial(self._pick, token)))
+        self._picks = Picks(self._pick, self._guard)
         self._watching = framed(self._match, self._guard.button("Close the match", self._stop_watching))
         opened = self._ending, self._watching
         super().__init__([self._picks, self._banner, self._top, *opened, self._rest], self._guard.show)

@@ -7,7 +7,7 @@ from typing import get_args
 import msgspec
 
 from negolab.analysis.replies import iter_replies
-from negolab.formatting import counted, format_end
+from negolab.formatting import DASH, counted, format_end
 from negolab.game import SEATS, End, Invalid, Reply, Seat, observe
 from negolab.record import Record, final_state
 from negolab.studies.database import TEST
@@ -73,8 +73,6 @@ def _sort_key(person: Person, seen: MonitorState) -> tuple[bool, bool, int, floa
 
 NO_STUDY = "No study is being served: start `negolab serve STUDY.toml`."
 
-_DASH = "\N{EN DASH}"
-
 
 def format_duration(seconds: float) -> str:
     """Format a time span in its largest fitting unit, with one smaller where that matters."""
@@ -138,14 +136,14 @@ def _person_row(person: Person, seen: MonitorState) -> list[object]:
     page = "open" if person.number in seen.present else "closed"
     return [
         number,
-        person.treatment or _DASH,
+        person.treatment or DASH,
         status_word(person),
-        _DASH if is_over(person) else page,
+        DASH if is_over(person) else page,
         format_duration(seen.at - person.since),
         _last_move(person, seen),
-        _DASH if person.match is None else _watch_button(person, person.match),
+        DASH if person.match is None else _watch_button(person, person.match),
         element("span", person.errors, cls="nl-due") if person.errors else 0,
-        _DASH if is_over(person) else end_button(person.number, "End\N{HORIZONTAL ELLIPSIS}"),
+        DASH if is_over(person) else end_button(person.number, "End\N{HORIZONTAL ELLIPSIS}"),
     ]
 
 
@@ -153,7 +151,7 @@ def _last_move(person: Person, seen: MonitorState) -> object:
     """Render when a participant's match went on last, or for how long it has waited for a language model."""
     if (pause := seen.paused.get(person.match or "")) is not None:
         return element("span", f"waits for the model, {format_duration(seen.at - pause.since)}", cls="nl-due")
-    idle = _DASH if person.idle is None else f"{format_duration(person.idle)} ago"
+    idle = DASH if person.idle is None else f"{format_duration(person.idle)} ago"
     return element("span", idle, cls="nl-due") if (person.idle or 0.0) > IDLE_LIMIT else idle
 
 

@@ -31,13 +31,13 @@ from negolab.studies.page_state import (
 from negolab.studies.texts import texts
 from negolab.texts import install
 from negolab_widgets import html
-from negolab_widgets.faults import RETRY_AFTER, FaultGuard, follow_page, run_in_background
+from negolab_widgets.faults import RETRY_AFTER, FaultGuard, Given, follow_page, run_in_background
 from negolab_widgets.page import SEATS, Page
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study.last_page import CompletionCode, completion_button, render_earnings
 from negolab_widgets.study.questions import QuestionField
-from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, warning
+from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, show, warning
 
 NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
 
@@ -97,9 +97,9 @@ class PageView:
         clock.start(self.state.left)
         return [clock]
 
-    def button(self, text: str, work: Callable[[], Any], *, cls: str = "nl-primary") -> w.Button:
-        """Make a button; why its `work` was not done is shown in the notice."""
-        return self.guard.button(text, work, cls=cls)
+    def button(self, text: str, work: Callable[[*Given], object], *given: *Given) -> w.Button:
+        """Make the button of the page; why its `work` was not done is shown in the notice."""
+        return self.guard.button(text, work, *given, cls="nl-primary")
 
 
 def step_line(state: PageState) -> str:
@@ -175,7 +175,7 @@ class InstructionsView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        go_on = self.button(texts.START if self.state.begins else texts.CONTINUE, lambda: self.send("start"))
+        go_on = self.button(texts.START if self.state.begins else texts.CONTINUE, self.send, "start")
         begins = [w.HTML(html.element("p", texts.BEGINS))] if self.state.begins else []
         panel = reading_panel(self.state.text)
         return [self.heading(texts.INSTRUCTIONS), *self.clock(), *panel, *begins, go_on, self.notice]
@@ -206,7 +206,7 @@ class PlayingView(PageView):
     def build(self) -> list[w.Widget]:
         self._label = w.HTML()
         self._clock = Countdown(urgent=True, over=texts.TIME_UP)
-        self._next = self.button("", lambda: self.send("next"))
+        self._next = self.button("", self.send, "next")
         # A game's own last words may sound as if nothing more were to be done.
         self._over = w.HTML(html.element("span", texts.NEXT_STEP))
         self._strip = row(self._label, self._clock, self._over, self._next, cls="nl-strip")
@@ -239,7 +239,7 @@ class ResultsView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        go_on = self.button(texts.CONTINUE, lambda: self.send("next"))
+        go_on = self.button(texts.CONTINUE, self.send, "next")
         results = framed(w.HTML(results_table(self.state.matches)))
         return [
             self.heading(texts.RESULTS),
@@ -330,8 +330,7 @@ class StudyPage(Page):
 
     def show_error(self, why: str) -> None:
         """Show above all else why the page does not go on just now; "" clears it."""
-        self._banner.value = html.element("div", why, cls="nl-banner", role="alert") if why else ""
-        set_visible(self._banner, bool(why))
+        show(self._banner, html.element("div", why, cls="nl-banner", role="alert") if why else "")
 
     def _show_fault(self, fault: str) -> None:
         self.show_error(fault or (self._page.error if self._page is not None else ""))

@@ -9,6 +9,7 @@ import ipywidgets as w
 from negolab.studies.questions import Question, check_answers
 from negolab.studies.texts import texts
 from negolab_widgets.fields import CheckGroup, ChoiceGrid, RadioGroup
+from negolab_widgets.html import capitalised
 from negolab_widgets.tables.controls import column, warning
 
 MAX_BUTTONS = 7
@@ -43,8 +44,7 @@ class QuestionField:
         try:
             check_answers((self.question,), {self.question.name: answer})
         except ValueError as error:
-            fault = str(error).removeprefix(f"{self.question.label}: ")
-            return fault[:1].upper() + fault[1:]
+            return capitalised(str(error).removeprefix(f"{self.question.label}: "))
         return ""
 
     def show_fault(self, fault: str) -> None:
@@ -56,15 +56,16 @@ def _question_control(question: Question) -> w.Widget:
     """Make the control for a kind of question."""
     label = (texts.REQUIRED if question.required else texts.OPTIONAL).format(question=question.label)
     choices = list(question.choices)
-    if question.kind == "grid":
-        return ChoiceGrid(description=label, rows=[list(row) for row in question.rows.items()], options=choices)
-    if question.kind == "several":
-        return CheckGroup(description=label, options=choices)
-    if question.kind == "choice" and len(choices) <= MAX_BUTTONS:
-        return RadioGroup(description=label, options=choices)
-    if question.kind == "choice":
-        options = [(texts.NO_CHOICE, ""), *((choice, choice) for choice in choices)]
-        return w.Dropdown(description=label, options=options, value="")
-    if question.kind == "number":
-        return w.Text(description=label, placeholder=texts.NUMBER)
+    match question.kind:
+        case "grid":
+            return ChoiceGrid(description=label, rows=[list(row) for row in question.rows.items()], options=choices)
+        case "several":
+            return CheckGroup(description=label, options=choices)
+        case "choice" if len(choices) <= MAX_BUTTONS:
+            return RadioGroup(description=label, options=choices)
+        case "choice":
+            options = [(texts.NO_CHOICE, ""), *((choice, choice) for choice in choices)]
+            return w.Dropdown(description=label, options=options, value="")
+        case "number":
+            return w.Text(description=label, placeholder=texts.NUMBER)
     return w.Textarea(description=label, rows=3)

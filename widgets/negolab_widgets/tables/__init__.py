@@ -1,7 +1,7 @@
 """Tables: how a game looks to its players; `plain` serves games without a table of their own.
 
-A game names its table in `TABLE`, such as "negolab_widgets.tables.split:SplitTable", because rules know no screen.
-It is a subclass of `Table`, which gets the game as told to the seat and the seat's observation alone.
+A game names its table in `TABLE`, such as "negolab_widgets.tables.split.controls:SplitTable", because rules know no
+screen. It is a subclass of `Table`, which gets the game as told to the seat and the seat's observation alone.
 """
 
 from __future__ import annotations

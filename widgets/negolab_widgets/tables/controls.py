@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import ipywidgets as w
 from typing_extensions import override
@@ -22,15 +22,18 @@ from negolab_widgets.tables.conversation import ConversationEntry, render_conver
 from negolab_widgets.tables.decision import REFUSE, Decision
 from negolab_widgets.tables.timeline import Timeline
 
+if TYPE_CHECKING:
+    from negolab_widgets.faults import FaultGuard, Given
+
 
 class ControlsContext:
     """The seat as its controls use it.
 
-    `send(text)` sends a reply; `guard(work)` runs a callback so that a fault shows one plain sentence; `log` shows the
+    `send(text)` sends a reply; `guard` runs callbacks so that a fault shows one plain sentence; `log` shows the
     conversation so far, as the game's prompts or its front word it.
     """
 
-    def __init__(self, send: Callable[[str], None], guard: Callable[[Callable[[], None]], None], log: w.HTML) -> None:
+    def __init__(self, send: Callable[[str], None], guard: FaultGuard, log: w.HTML) -> None:
         self.send, self.guard, self.log = send, guard, log
 
 
@@ -70,6 +73,8 @@ class Table:
         self.left: int | None = None
         self.rejection: RejectedReply | None = None
         self._just_refused = False
+        self._typed: ReplyBox | None = None
+        self._message_boxes = list[w.Textarea]()
         self.notice = self.new_notice()
         self._beside = self.notice
         self.course, self.said = w.HTML(), w.HTML()
@@ -130,7 +135,7 @@ class Table:
 
     @staticmethod
     def timeline(game: Any, seen: Any) -> Timeline | None:
-        """Return the course of the offers; None if there is nothing to draw."""
+        """Return the course of the offers, which is drawn once there is one; None where there is none to draw."""
         return None
 
     @staticmethod
@@ -155,8 +160,10 @@ class Table:
         """Render the timeline and the talk, each empty if there is none."""
         drawn, entries = cls.timeline(game, seen), cls.talk(game, seen)
         said = render_conversation(entries or (), whole=bool(cls.ending(game, seen)))
-        none = html.Markup()
-        return drawn.render() if drawn else none, none if entries is None else html.panel(table_texts.SAID, said)
+        return (
+            drawn.render() if drawn and drawn.rows else html.Markup(),
+            html.Markup() if entries is None else html.panel(table_texts.SAID, said),
+        )
 
     def build(self) -> None:
         """Make the widgets."""
@@ -167,31 +174,32 @@ class Table:
         raise NotImplementedError
 
     def clear_input(self) -> None:
-        """Clear what was entered, after a reply was accepted."""
+        """Clear what else was entered than messages, after a reply was accepted."""
 
     # What it has for that.
 
-    def button(self, text: str, work: Callable[[], None], *, cls: str = "", hint: str = "") -> w.Button:
-        """Make a button whose press calls `work`."""
-        button = styled(w.Button(description=text, tooltip=hint or None), *cls.split())
-        button.on_click(lambda _: self.context.guard(work))
-        return button
+    def button(
+        self, text: str, work: Callable[[*Given], object], *given: *Given, cls: str = "", hint: str = ""
+    ) -> w.Button:
+        """Make a button whose press calls `work`, with what it is given."""
+        return self.context.guard.button(text, work, *given, cls=cls, tooltip=hint or None)
 
-    def typed(self, *parts: w.Widget) -> w.Widget:
+    def offer_typing(self, *above: w.Widget, **options: Any) -> ReplyBox:
         """Put a box for a reply in the game's own form, and the game's own log, behind the page's "?".
 
-        A study with texts of its own shows neither.
+        A study with texts of its own shows neither. `above` stands above the box, which takes the `options`.
         """
+        self._typed = ReplyBox(self, **options)
         words = Collapsible(self.button, table_texts.WORD_FOR_WORD, self.context.log).widget
-        box = column(column(*parts), cls="nl-typed")
-        self.help.children = [box, words]
-        for part in (box.children[0], words):
+        self._typing = column(column(*above, self._typed.widget), cls="nl-typed")
+        self.help.children = [self._typing, words]
+        for part in (self._typing.children[0], words):
             set_visible(part, not are_overridden())
-        return box
+        return self._typed
 
-    def ask_first(self, text: str, work: Callable[[], None], *, key: bool = True) -> AskFirst:
+    def ask_first(self, text: str, work: Callable[[*Given], object], *given: *Given, key: bool = True) -> AskFirst:
         """Make a quiet button that ends the match once it is confirmed; with `key` it is what the key R presses."""
-        asking = AskFirst(text, "", table_texts.END_YES, table_texts.END_NO, lambda: self.context.guard(work))
+        asking = AskFirst(text, "", table_texts.END_YES, table_texts.END_NO, lambda: self.context.guard(work, *given))
         for button in (asking.button, asking.yes) if key else ():
             button.add_class(REFUSE)
         return asking
@@ -199,13 +207,14 @@ class Table:
     def message_box(
         self, hint: str, label: str = "", *, rows: int = 1, changed: Callable[[], None] | None = None
     ) -> w.Textarea:
-        """Make a box for words, which `changed` is told of once the box is left."""
+        """Make a box for words, which `changed` is told of once the box is left; an accepted reply clears it."""
         label = label or table_texts.YOUR_MESSAGE
         box = w.Textarea(description=label, placeholder=hint, rows=rows, continuous_update=False)
         self.on_change(box, changed)
+        self._message_boxes.append(box)
         return box
 
-    def on_change(self, control: w.Widget, work: Callable[[], None] | None = None, trait: str = "value") -> None:
+    def on_change(self, control: w.Widget, work: Callable[[], None] | None = None) -> None:
         """Clear the last refusal and call `work` when a control's value changes."""
 
         def changed() -> None:
@@ -213,7 +222,7 @@ class Table:
             if work is not None:
                 work()
 
-        control.observe(lambda _: self.context.guard(changed), trait)
+        self.context.guard.on_change(changed, control)
 
     def say(self, text: str, beside: w.HTML | None = None) -> None:
         """Send a reply; should it be refused, show the reason `beside` the control that caused it."""
@@ -258,14 +267,18 @@ class Table:
         self._just_refused = False
         self.seen, self.asked, self.left = seen, asked, left
         self.draw()
+        if self._typed is not None:
+            self._typed.box.disabled = self._typed.button.disabled = not asked
+            set_visible(self._typing, bool(self.game.turn(seen.public)))
         for part, drawn in zip((self.course, self.said), self._render_past(self.game, seen), strict=True):
-            part.value = drawn
-            set_visible(part, bool(drawn))
+            show(part, drawn)
 
     def on_accepted(self) -> None:
         """Clear what was entered: the last reply was accepted."""
         self.rejection = None
         self._clear_notices()
+        for box in self._message_boxes:
+            box.value = ""
         self.clear_input()
 
     def on_rejected(self, text: str, reason: str) -> None:
@@ -289,9 +302,9 @@ def warning(text: str) -> html.Markup:
     return html.element("div", text, cls="nl-notice", role="alert")
 
 
-def render_rejected(slip: RejectedReply, most: int = 300) -> html.Markup:
-    """Render a reply that was not accepted, and why."""
-    text = slip.text if len(slip.text) <= most else slip.text[:most] + "..."
+def render_rejected(slip: RejectedReply) -> html.Markup:
+    """Render a reply that was not accepted, of a long one its beginning, and why."""
+    text = slip.text if len(slip.text) <= 300 else slip.text[:300] + "..."
     return html.element(
         "div", table_texts.MESSAGE_WAS, html.preformatted(text), html.element("div", slip.reason, cls="nl-due")
     )
@@ -329,6 +342,22 @@ def set_visible(widget: w.Widget, visible: bool) -> None:
     widget.layout.display = None if visible else "none"
 
 
+def is_visible(widget: w.Widget) -> bool:
+    """Return True unless a widget was taken off the page."""
+    return bool(widget.layout.display != "none")
+
+
+def show(place: w.HTML, drawn: html.Markup | str) -> None:
+    """Show a drawing in its place; without one the place is off the page."""
+    place.value = drawn
+    set_visible(place, bool(drawn))
+
+
+def render_due(words: str) -> html.Markup:
+    """Render what is to be done or heeded now; empty without words."""
+    return html.element("div", words, cls="nl-due") if words else html.Markup()
+
+
 class ReplyBox:
     """A box to type a reply in; what was typed stays until it is accepted, and what `check` finds wrong is not sent."""
 
@@ -346,12 +375,6 @@ class ReplyBox:
         self.button = controls.button(send or table_texts.SEND_MESSAGE, self._send, cls="nl-primary" if primary else "")
         self.widget = column(self.box, self.notice, self.button, cls="nl-reply")
 
-    def draw(self, *, asked: bool) -> None:
-        self.box.disabled = self.button.disabled = not asked
-
-    def clear(self) -> None:
-        self.box.value = ""
-
     def _send(self) -> None:
         fault = self._check(self.box.value) if self._controls.asked else ""
         if fault:
@@ -365,47 +388,35 @@ class AskFirst(w.VBox):  # type: ignore[misc]
 
     Args:
         text: The button's words.
-        question: What is asked; it may be set later.
+        question: What is asked at first.
         yes, no: The answers.
         work: Called on the first answer.
     """
 
     def __init__(self, text: str, question: str, yes: str, no: str, work: Callable[[], None]) -> None:
         self.button = styled(w.Button(description=text), "nl-link")
-        self.yes = w.Button(description=yes)
-        back = w.Button(description=no)
+        self.yes, back = w.Button(description=yes), w.Button(description=no)
         self._question = w.HTML()
-        self.question = question
+        self.set_question(question)
         self._confirmation = styled(w.VBox([self._question, row(self.yes, back)]), "nl-panel")
         super().__init__([self.button, self._confirmation])
         self.add_class("nl-leaving")
-        self.button.on_click(lambda _: self._show(not self._is_open()))
+        self.button.on_click(lambda _: set_visible(self._confirmation, not is_visible(self._confirmation)))
         back.on_click(lambda _: self.reset())
         self.yes.on_click(lambda _: self._confirm(work))
         self.reset()
 
-    @property
-    def question(self) -> str:
-        return self._asked
-
-    @question.setter
-    def question(self, text: str) -> None:
-        self._asked = text
+    def set_question(self, text: str) -> None:
+        """Ask this from now on."""
         self._question.value = html.element("p", text, role="status")
 
     def reset(self) -> None:
         """Start again from the first step."""
-        self._show(False)
-
-    def _show(self, is_open: bool) -> None:
-        set_visible(self._confirmation, is_open)
-
-    def _is_open(self) -> bool:
-        return bool(self._confirmation.layout.display != "none")
+        set_visible(self._confirmation, False)
 
     def _confirm(self, work: Callable[[], None]) -> None:
         # A forged press of what is not shown is no answer to a question that was never asked.
-        if self._is_open():
+        if is_visible(self._confirmation):
             self.reset()
             work()
 
@@ -425,13 +436,9 @@ class Collapsible:
     ) -> None:
         self._inner = inner
         self._words = [each.format(part=text) for each in words or (table_texts.SHOW, table_texts.HIDE)]
-        self.button = button("", lambda: self.show(is_open=not self.is_open), cls="nl-link")
+        self.button = button("", lambda: self.show(is_open=not is_visible(inner)), cls="nl-link")
         self.widget = column(self.button, inner)
         self.show(is_open=False)
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self._inner.layout.display != "none")
 
     def show(self, *, is_open: bool = True) -> None:
         """Show the widget or hide it."""

@@ -123,12 +123,10 @@ class DecisionCard(w.VBox):  # type: ignore[misc]
     """
 
     def __init__(self, result: w.Widget, composer: w.Box, actions: w.Box, notice: w.Widget) -> None:
-        self._text, self._actions = StableHTML(), actions
-        self._go, self._back = w.Button(), w.Button(description=table_texts.BACK)
-        self._go.add_class("nl-go")
-        self._back.add_class("nl-back")
-        self._buttons = w.Box([actions, self._go, self._back])
-        self._buttons.add_class("nl-actions")
+        self._text = StableHTML()
+        self._go = w.Button().add_class("nl-go")
+        self._back = w.Button(description=table_texts.BACK).add_class("nl-back")
+        self._buttons = w.Box([actions, self._go, self._back]).add_class("nl-actions")
         super().__init__([result, self._text, composer, notice, self._buttons])
         self.add_class("nl-decision")
 

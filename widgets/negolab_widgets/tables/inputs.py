@@ -6,6 +6,7 @@ Nothing is filled in at first, because what stood there would suggest itself.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -45,7 +46,7 @@ class Beside(NamedTuple):
 NOTHING_BESIDE = Beside()
 
 
-class FieldInput:
+class FieldInput(ABC):
     """Base of the inputs. What a page sent is checked against the field.
 
     Attributes:
@@ -59,17 +60,18 @@ class FieldInput:
         self.field, self.label, self._changed = field, field.label or name.replace("_", " ").capitalize(), changed
         self.build(table)
 
+    @abstractmethod
     def build(self, table: Table) -> None:
         """Make the widget."""
-        raise NotImplementedError
 
     @property
+    @abstractmethod
     def value(self) -> Any:
-        raise NotImplementedError
+        """The value of the field."""
 
+    @abstractmethod
     def put(self, value: Any) -> None:
         """Show this value; UNSET: none."""
-        raise NotImplementedError
 
     def draw(self, field: Any, *, asked: bool, beside: Beside = NOTHING_BESIDE) -> None:
         """Show what the field is now, and what is to be said beside it."""
@@ -270,7 +272,9 @@ class WordsInput(FieldInput):
 
     @override
     def build(self, table: Table) -> None:
-        self.widget = table.message_box("", self.field.label, changed=self._changed)
+        label = self.field.label or table_texts.YOUR_MESSAGE
+        self.widget = w.Textarea(description=label, rows=1, continuous_update=False)
+        table.on_change(self.widget, self._changed)
 
     @property
     @override

@@ -16,8 +16,7 @@ from negolab.derived_moves import LISTED
 from negolab.game import Invalid
 from negolab.moves import Group, Move, Moves
 from negolab.studies.texts import table_texts
-from negolab_widgets import html
-from negolab_widgets.tables.controls import ReplyBox, Table, column, render_facts, row, set_visible
+from negolab_widgets.tables.controls import Table, column, render_due, render_facts, row, show
 from negolab_widgets.tables.decision import COMPOSE, SEND
 from negolab_widgets.tables.inputs import GroupInput, choices
 
@@ -41,10 +40,10 @@ class MovePanel:
             buttons = row(*map(self._button, every), cls="nl-options")
             self.widget = column(buttons, self.notice)
             return
-        self.inputs = GroupInput(table, "", fields, lambda: None)
-        self.inputs.draw(fields, asked=True)
-        send = table.button(move.label or move.kind.capitalize(), self._send, cls=f"nl-primary {SEND}")
-        self.widget = column(self.inputs.widget, send, self.notice)
+        self.inputs = inputs = GroupInput(table, "", fields, lambda: None)
+        inputs.draw(fields, asked=True)
+        send = table.button(move.label or move.kind.capitalize(), self._send, inputs, cls=f"nl-primary {SEND}")
+        self.widget = column(inputs.widget, send, self.notice)
 
     def _button(self, filled: Mapping[str, Any]) -> w.Button:
         action = self.move.make(**filled)
@@ -52,12 +51,11 @@ class MovePanel:
         short = text if len(text) <= 80 else text[:77] + "..."
         return self._table.button(short, lambda: self._table.act(self.move.make(**filled), self.notice), hint=text)
 
-    def _send(self) -> None:
-        assert self.inputs is not None
-        if self.inputs.value is not UNSET:
-            self._table.act(self.move.make(**self.inputs.value), self.notice)
-        elif self.inputs.missing:
-            self._table.refuse(table_texts.FILL_IN.format(fields=", ".join(self.inputs.missing)), self.notice)
+    def _send(self, inputs: GroupInput) -> None:
+        if inputs.value is not UNSET:
+            self._table.act(self.move.make(**inputs.value), self.notice)
+        elif inputs.missing:
+            self._table.refuse(table_texts.FILL_IN.format(fields=", ".join(inputs.missing)), self.notice)
         else:
             self._table.refuse(table_texts.FILL_IN_ONE, self.notice)
 
@@ -84,8 +82,7 @@ class PlainTable(Table):
     @override
     def build(self) -> None:
         self._own, self._due = w.HTML(), w.HTML()
-        self._typed = ReplyBox(self)
-        self._typing = self.typed(self._typed.widget)
+        self._reply = self.offer_typing().widget
         self._choices, self.panels = column(), list[MovePanel]()
         self._drawn: list[tuple[str, str, Group]] | None = None
         self.compose = table_texts.CHOOSE
@@ -96,15 +93,11 @@ class PlainTable(Table):
 
     @override
     def draw(self) -> None:
-        self._own.value = render_facts(self.game, self.seen)
-        set_visible(self._own, bool(self.game.facts(self.seen)))
-        self._due.value = html.element("div", self._last_try(), cls="nl-due")
-        set_visible(self._due, bool(self._last_try()))
-        self._typed.draw(asked=self.asked)
-        set_visible(self._typing, bool(self.game.turn(self.seen.public)))
+        show(self._own, render_facts(self.game, self.seen) if self.game.facts(self.seen) else "")
+        show(self._due, render_due(self._last_try()))
         self._draw_moves()
         # Where a game lists no moves, typing is the way to make one.
-        typed = [self._typed.widget] if self.asked and not self.panels else []
+        typed = [self._reply] if self.asked and not self.panels else []
         self.composer.children = [self._composing, *typed]
 
     def _draw_moves(self) -> None:
@@ -129,5 +122,4 @@ class PlainTable(Table):
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
         self._drawn = None

@@ -10,7 +10,7 @@ from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, Seen
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import box
+from negolab_widgets.tables.controls import box, show
 
 
 def seat_name(game: AnyGame, seat: Seat) -> str:
@@ -41,25 +41,18 @@ def render_seats(game: AnyGame, seen: Mapping[Seat, Seen]) -> Markup:
 
 
 class SeatTables:
-    """The tables as a widget; one is drawn again only if what its seat sees has changed."""
+    """The tables as a widget."""
 
     def __init__(self) -> None:
         self._tables = {seat: w.HTML() for seat in SEATS}
         self._games: dict[Seat, AnyGame] = {}
-        self._drawn: dict[Seat, Seen] = {}
         self.widget = box(*self._tables.values(), cls="nl-columns nl-halves")
 
     def set_game(self, game: AnyGame) -> None:
         """Show a match of this game from now on; each seat's table gets the game as told to that seat."""
         self._games = {seat: game.told(seat) for seat in SEATS}
-        self._drawn = {}
 
     def show(self, seen: Mapping[Seat, Seen]) -> None:
         """Show what these seats see."""
         for seat, shown in self._tables.items():
-            shown.layout.display = None if seat in seen else "none"
-            if seat not in seen:
-                shown.value = ""
-            elif self._drawn.get(seat) != seen[seat]:
-                self._drawn[seat] = seen[seat]
-                shown.value = render_seat(self._games[seat], seen[seat])
+            show(shown, render_seat(self._games[seat], seen[seat]) if seat in seen else "")

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from negolab.game import SEATS, Seat
 from negolab.studies.texts import table_texts
 from negolab_widgets.axis import Axis, new_axis, round_step
-from negolab_widgets.html import Markup, element
+from negolab_widgets.html import Markup, capitalised, element
 
 LEFT, RIGHT, TOP, BOTTOM = 13.0, 95.0, 10.0, 83.0
 """Where the axes begin and end, in percent."""
@@ -58,8 +58,7 @@ class Timeline(NamedTuple):
 
     def name(self, seat: Seat) -> str:
         """Return what a seat is called, as a sentence begins."""
-        name = table_texts.YOU if seat == self.seat else self.theirs or table_texts.THE_OTHER
-        return f"{name[:1].upper()}{name[1:]}"
+        return capitalised(table_texts.YOU if seat == self.seat else self.theirs or table_texts.THE_OTHER)
 
     def render(self) -> Markup:
         """Render the offers as a panel."""

@@ -2,7 +2,3 @@
 
 controls.py holds the offer editor and the controls, view.py draws a seat's table without controls.
 """
-
-from negolab_widgets.tables.agenda.controls import AgendaTable
-
-__all__ = ["AgendaTable"]

@@ -21,7 +21,7 @@ from negolab_widgets import html
 from negolab_widgets.html import element
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.agenda import view
-from negolab_widgets.tables.controls import ReplyBox, Table, column, row, set_visible, styled
+from negolab_widgets.tables.controls import Table, column, row, set_visible, show, styled
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import Beside, CountInput, GroupInput
 
@@ -105,15 +105,14 @@ class AgendaTable(Table, view=view):
         brief, _ = view.known(self.game, self.seen)
         self._build_answer()
         self._build_offer()
-        self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
-        self._typing = self.typed(self._typed.widget)
+        self.offer_typing(text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
         self.past.children = [*([w.HTML(brief)] if brief else []), self.course, self.said]
         self.composer.children = [self._ending, self._offering, self._points]
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("accept"), cls=f"nl-primary {ACCEPT}")
-        self.reject = self.button(WORDS.REJECT, lambda: self._answer("reject"), cls=f"nl-link {REFUSE}")
-        self.walk_away = self.ask_first(WORDS.WALK_AWAY, lambda: self._answer("walk away"), key=False)
+        self.accept = self.button(WORDS.ACCEPT, self._answer, "accept", cls=f"nl-primary {ACCEPT}")
+        self.reject = self.button(WORDS.REJECT, self._answer, "reject", cls=f"nl-link {REFUSE}")
+        self.walk_away = self.ask_first(WORDS.WALK_AWAY, self._answer, "walk away", key=False)
 
     def _build_offer(self) -> None:
         self.editor = OfferEditor(self, self.game, self._mark_offer)
@@ -121,7 +120,7 @@ class AgendaTable(Table, view=view):
         set_visible(self.words, self.game.talk)
         self._title = w.HTML()
         self.copy = self.button(WORDS.COPY, self._copy, cls="nl-link")
-        clear = self.button(WORDS.CLEAR, lambda: self.editor.put(None), cls="nl-link")
+        clear = self.button(WORDS.CLEAR, self.editor.put, None, cls="nl-link")
         links = row(self.copy, clear)
         title = row(self._title, links, cls="nl-title-row")
         self._editor, self._sum = column(title, self.editor.widget), self.editor.sum
@@ -134,15 +133,11 @@ class AgendaTable(Table, view=view):
     @override
     def draw(self) -> None:
         over = self.seen.public.end is not None
-        self._ending.value = self._ending_markup()
-        self._points.value = view.render_points(self.game, self.seen) if over else ""
-        for part in (self._ending, self._points):
-            set_visible(part, over)
-        for part in (self._offering, self._typing):
-            set_visible(part, not over)
+        show(self._ending, self._ending_markup() if over else "")
+        show(self._points, view.render_points(self.game, self.seen) if over else "")
+        set_visible(self._offering, not over)
         self._draw_answer()
         self._draw_offer()
-        self._typed.draw(asked=self.asked)
 
     def _ending_markup(self) -> html.Markup:
         """Render how the match ended, with the reply that lost it."""
@@ -161,7 +156,7 @@ class AgendaTable(Table, view=view):
             name_accept(self.accept, WORDS.ACCEPT, gain=gain)
         alone = view.format_points(seen.private.reservation)
         self.walk_away.button.disabled = not self.asked
-        self.walk_away.question = WORDS.END_WITHOUT.format(points=alone)
+        self.walk_away.set_question(WORDS.END_WITHOUT.format(points=alone))
         set_visible(self.walk_away, self.game.walk_away and self.asked)
 
     def _draw_offer(self) -> None:
@@ -174,21 +169,14 @@ class AgendaTable(Table, view=view):
             control.disabled = not self.asked
         self.copy.disabled = not self.asked
         set_visible(self.copy, other(self.seat) in view.last_offers(self.seen))
-        for part in (self._editor, self._sum):
+        for part in (self._editor, self._sum, self.offer):
             set_visible(part, not last)
-        set_visible(self.offer, not last)
         set_visible(self._last, last)
         set_visible(self.speak, not silent)
         self.offer.description = WORDS.REJECT_AND_MAKE if incoming else WORDS.MAKE
         self.compose = "" if last else WORDS.COUNTEROFFER if incoming else table_texts.MAKE_AN_OFFER
 
-    @override
-    def clear_input(self) -> None:
-        # The options stay: the next offer begins at one's own last one.
-        self._typed.clear()
-        self.words.value = ""
-
-    # What is sent.
+    # What is sent. The options stay, because the next offer begins at one's own last one.
 
     def _incoming(self) -> Agreement | None:
         public = self.seen.public

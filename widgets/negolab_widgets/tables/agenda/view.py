@@ -172,19 +172,16 @@ def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
 
 def rules(game: Agenda, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, no deal, messages and answers."""
-    own = seen.private
-    words = WORDS["rules"]
-    told = [
+    alone, best, words = format_points(seen.private.reservation), format_points(best_points(seen)), WORDS["rules"]
+    told = (
         words["goal" if len(game.agenda) > 1 else "goal_1"].format(issues=len(game.agenda)),
-        words["no_deal"].format(alone=format_points(own.reservation), best=format_points(best_points(seen))),
+        words["no_deal"].format(alone=alone, best=best),
         words["other"],
         words["turns"].format(turns=game.turns),
-    ]
-    if game.walk_away:
-        told.append(words["walk_away"])
-    if has_discount(game):
-        told.append(words["discount"].format(factor=game.discount))
-    return told
+        words["walk_away"] if game.walk_away else "",
+        words["discount"].format(factor=game.discount) if has_discount(game) else "",
+    )
+    return list(filter(None, told))
 
 
 def decision(game: Agenda, seen: Seen) -> Decision:
@@ -253,11 +250,12 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
     """
     points = worth(seen.private.points, agreement)
     alone = seen.private.reservation
-    compared = html.capitalised(_compare_no_deal(points, alone))
+    compared = _compare_no_deal(points, alone)
     if beside is None:
         compared = WORDS.COMPARED_1.format(first=compared)
     else:
-        compared = WORDS.COMPARED.format(first=compared, second=_compare_theirs(points, beside))
+        texts = WORDS.AS_THEIRS, WORDS.MORE_THAN_THEIRS, WORDS.FEWER_THAN_THEIRS
+        compared = WORDS.COMPARED.format(first=compared, second=_compare(points, beside, *texts))
     theirs = seen.private.theirs
     pays = WORDS.IF_NEXT.format(amount=format_paid(game, points, messages)) if has_discount(game) else ""
     also = "" if theirs is None else WORDS.FOR_OTHER.format(points=format_points(worth(theirs, agreement)))
@@ -266,17 +264,13 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
 
 
 def _compare_no_deal(points: int, alone: int) -> str:
-    text = _by_size(points, alone, WORDS.AS_NO_DEAL, WORDS.MORE_THAN_NO_DEAL, WORDS.FEWER_THAN_NO_DEAL)
-    return text.format(count=format_number(abs(points - alone)))
+    texts = WORDS.AS_NO_DEAL, WORDS.MORE_THAN_NO_DEAL, WORDS.FEWER_THAN_NO_DEAL
+    return html.capitalised(_compare(points, alone, *texts))
 
 
-def _compare_theirs(points: int, theirs: int) -> str:
-    text = _by_size(points, theirs, WORDS.AS_THEIRS, WORDS.MORE_THAN_THEIRS, WORDS.FEWER_THAN_THEIRS)
-    return text.format(count=format_number(abs(points - theirs)))
-
-
-def _by_size(points: int, than: int, same: str, more: str, fewer: str) -> str:
-    return same if points == than else more if points > than else fewer
+def _compare(points: int, than: int, same: str, more: str, fewer: str) -> str:
+    text = same if points == than else more if points > than else fewer
+    return text.format(count=format_number(abs(points - than)))
 
 
 # How it ended.
@@ -287,16 +281,12 @@ def ending(game: Agenda, seen: Seen) -> Markup:
     public = seen.public
     if public.end is None:
         return Markup("")
-    if public.end == "agreed":
-        assert public.standing is not None
+    if public.end == "agreed" and public.standing is not None:
         points = worth(seen.private.points, public.standing)
         return html.panel(
             WORDS.AGREED,
             element("div", format_points(points), cls="nl-big"),
-            element(
-                "div",
-                WORDS.COMPARED_1.format(first=html.capitalised(_compare_no_deal(points, seen.private.reservation))),
-            ),
+            element("div", WORDS.COMPARED_1.format(first=_compare_no_deal(points, seen.private.reservation))),
             render_terms(game, seen, public.standing),
             cls=end_class(points - seen.private.reservation),
         )
@@ -306,12 +296,13 @@ def ending(game: Agenda, seen: Seen) -> Markup:
 def outcome(game: Agenda, seen: Seen) -> str:
     """Return what was agreed, or why nothing was."""
     public, they = seen.public, _other_name(game, seen)
-    if public.end == "agreed" and public.standing is not None:
-        return f"{WORDS.AGREED}: {describe_agreement(game, seen.seat, public.standing)}"
-    if public.end == "walked_away":
-        return WORDS.YOU_WALKED if public.messages[-1].seat == seen.seat else WORDS.THEY_WALKED.format(who=they)
-    if public.end == "forfeit":
-        return WORDS.YOU_FORFEIT if public.loser == seen.seat else WORDS.THEY_FORFEIT.format(who=they)
+    match public.end:
+        case "agreed" if public.standing is not None:
+            return f"{WORDS.AGREED}: {describe_agreement(game, seen.seat, public.standing)}"
+        case "walked_away":
+            return WORDS.YOU_WALKED if public.messages[-1].seat == seen.seat else WORDS.THEY_WALKED.format(who=they)
+        case "forfeit":
+            return WORDS.YOU_FORFEIT if public.loser == seen.seat else WORDS.THEY_FORFEIT.format(who=they)
     return WORDS.NO_TIME
 
 
@@ -323,15 +314,14 @@ def talk(game: Agenda, seen: Seen) -> list[ConversationEntry]:
     return [_conversation_entry(game, seen, entry) for entry in seen.public.messages]
 
 
-def timeline(game: Agenda, seen: Seen) -> Timeline | None:
+def timeline(game: Agenda, seen: Seen) -> Timeline:
     """Return the points of both sides' offers for the seat, over the messages."""
     public, own = seen.public, seen.private
     made = [(n, e.seat, worth(own.points, e.offer)) for n, e in enumerate(public.messages, 1) if e.offer is not None]
     lines: dict[str, float] = {WORDS["facts"]["no_deal"]: own.reservation, WORDS["facts"]["best"]: best_points(seen)}
     now = table_texts.DEAL if public.end == "agreed" else "{amount}" if public.standing is None else table_texts.STANDS
     theirs = _other_name(game, seen)
-    line = Timeline(seen.seat, WORDS.COURSE, made, table_texts.MESSAGE, lines, format_number, now=now, theirs=theirs)
-    return line if made else None
+    return Timeline(seen.seat, WORDS.COURSE, made, table_texts.MESSAGE, lines, format_number, now=now, theirs=theirs)
 
 
 def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:

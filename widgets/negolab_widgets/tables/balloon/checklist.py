@@ -5,7 +5,7 @@ The browser draws what it is given; order and totals are made in Python.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import traitlets as t
@@ -74,14 +74,10 @@ class Checklist(Field):
             self._sort()
 
     def _sort(self) -> None:
-        self.order = sorted(self._found, key=self._key(), reverse=self.falling)
-
-    def _key(self) -> Callable[[int], Any]:
-        """Return what the chosen column sorts by, the order of the items if there is none."""
-        if 0 <= self.sort < len(self._keys):
-            return self._keys[self.sort].__getitem__
-        marks = list(self.marks)
-        return marks.__getitem__ if self.sort == len(self._keys) else lambda at: at
+        """Sort by the chosen column; without one, rows stand in the order of the items."""
+        columns: dict[int, Sequence[Any]] = dict(enumerate((*self._keys, list(self.marks))))
+        column = columns.get(self.sort, range(len(self._names)))
+        self.order = sorted(self._found, key=column.__getitem__, reverse=self.falling)
 
     @t.validate("value")  # type: ignore[untyped-decorator]
     def _known(self, proposal: t.Bunch) -> list[int]:

@@ -23,11 +23,12 @@ from negolab_widgets.tables.balloon.view import (
     set_value,
 )
 from negolab_widgets.tables.controls import (
-    ReplyBox,
     Table,
     column,
+    render_due,
     row,
     set_visible,
+    show,
 )
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, UNSET, name_accept, set_class
 
@@ -47,14 +48,14 @@ class BalloonTable(Table, view=view):
         self.checklist = self._new_checklist()
         self.proposals = ProposalList(self, agree=self._agree, start=self._start, changed=self._redraw)
         self.message = MessageEditor(self, self.game, lambda: self.checklist.names, lambda: self.proposals.refused)
-        self._typed, self._patience = ReplyBox(self, check=self._costs), w.HTML()
-        clear = self.button(WORDS.UNTICK, lambda: self._start(frozenset()), cls="nl-link")
+        self._patience = w.HTML()
+        clear = self.button(WORDS.UNTICK, self._start, frozenset[str](), cls="nl-link")
         title = row(w.HTML(element("h2", WORDS.COMPOSE)), clear, cls="nl-title-row")
         self._choosing = column(title, self._sums, self._finder(), self.checklist, cls="nl-filling")
         self.accept = self.button(WORDS.AGREE, self._agree_to_latest, cls=f"nl-primary {ACCEPT}")
         self.actions.children = [self.accept, *self.message.buttons]
         self._offering = column(self._choosing, self.message.widget, cls=COMPOSE)
-        self._typing = self.typed(self._patience, self._typed.widget)
+        self.offer_typing(self._patience, check=self._costs)
         self.past.children = [self.course, self.said, self.proposals.widget]
         self.composer.children = [self._ending, self._offering, self._pictured]
 
@@ -90,17 +91,15 @@ class BalloonTable(Table, view=view):
     @override
     def draw(self) -> None:
         over = self.seen.public.end is not None
-        self._ending.value = html.join([view.ending(self.game, self.seen), self.render_lost(self.seen.public.ended_by)])
-        self._pictured.value = view.render_items_table(self.seen) if over else ""
-        for part in (self._offering, self.proposals.widget, self._typing):
+        ending = html.join([view.ending(self.game, self.seen), self.render_lost(self.seen.public.ended_by)])
+        show(self._ending, ending if over else "")
+        show(self._pictured, view.render_items_table(self.seen) if over else "")
+        for part in (self._offering, self.proposals.widget):
             set_visible(part, not over)
-        for part in (self._ending, self._pictured):
-            set_visible(part, over)
         marks = view.item_marks(self.seen)
         self.checklist.mark([marks.get(name, "") for name in self.seen.public.terms.effort])
         self.checklist.disabled = over
         self._draw_answer()
-        self._typed.draw(asked=self.asked)
         self._patience.value = _patience_text(self.seen.private.patience)
         self._redraw()
 
@@ -130,8 +129,6 @@ class BalloonTable(Table, view=view):
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
-        self.message.clear()
         self.proposals.clear()
 
     def _agree(self, names: Names) -> None:
@@ -196,9 +193,7 @@ class MessageEditor:
         for control in (self.argument, self.reasoning, self.propose, self.plain):
             control.disabled = not asked
         set_visible(self.plain, self._argues or refused > 0)
-        due = _required_proposal_text(self._seen)
-        self._limit.value = element("div", due, cls="nl-due")
-        set_visible(self._limit, bool(due))
+        show(self._limit, render_due(_required_proposal_text(self._seen)))
         self._draw_braces()
 
     def _draw_braces(self) -> None:
@@ -207,9 +202,6 @@ class MessageEditor:
         has = any(sign in box.value for box in (self.argument, self.reasoning) for sign in "{}")
         self._braces.value = element("div", words if has else "", cls="nl-soft", role="status")
         set_visible(self._braces, has)
-
-    def clear(self) -> None:
-        self.argument.value = self.reasoning.value = ""
 
     def agree(self, names: Names, beside: w.HTML) -> None:
         """Send an agreement to this set."""

@@ -113,7 +113,7 @@ def talk(game: Balloon, seen: Seen) -> list[ConversationEntry]:
     return [ConversationEntry("", "")] * early + [_entry(game, seen, message) for message in messages[early:]]
 
 
-def timeline(game: Balloon, seen: Seen) -> Timeline | None:
+def timeline(game: Balloon, seen: Seen) -> Timeline:
     """Return the worth of both sides' latest proposals for the seat, in percent of its best set."""
     rows: list[tuple[int, Seat, float]] = []
     first = max(0, len(seen.public.messages) - MAX_ENTRIES)
@@ -123,8 +123,7 @@ def timeline(game: Balloon, seen: Seen) -> Timeline | None:
         paid = ((0 if each.over else 100 * each.points / each.best) for each in sums if each.best)
         rows += [(number, message.seat, share) for share in paid]
     lines = {WORDS["facts"]["best"]: 100.0}
-    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.MESSAGE, lines, "{:.0f}%".format, tick="{}%")
-    return line if rows else None
+    return Timeline(seen.seat, WORDS.COURSE, rows, table_texts.MESSAGE, lines, "{:.0f}%".format, tick="{}%")
 
 
 def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
@@ -363,13 +362,13 @@ class ProposalRow:
     """One proposal, made once, so that a redraw takes the focus from none of its buttons."""
 
     def __init__(
-        self, controls: Table, each: StandingProposal, agree: Callable[[], None], start: Callable[[], None]
+        self, controls: Table, each: StandingProposal, agree: Callable[[Names], None], start: Callable[[Names], None]
     ) -> None:
         self.each = each
         self.picture = w.HTML()
         listed = ", ".join(sorted(each.names)[:12]) or WORDS.NO_ITEMS
-        self.agree = controls.button(WORDS.AGREE_THIS, agree, hint=WORDS.AGREE_TO.format(items=listed))
-        self.start = controls.button(WORDS.START_THIS, start, hint=WORDS.TICK.format(items=listed))
+        self.agree = controls.button(WORDS.AGREE_THIS, agree, each.names, hint=WORDS.AGREE_TO.format(items=listed))
+        self.start = controls.button(WORDS.START_THIS, start, each.names, hint=WORDS.TICK.format(items=listed))
         self.refuse = w.Checkbox(description=WORDS.REFUSE_NEXT, indent=False)
         theirs = each.seat != controls.seat
         actions = [self.agree, self.start, self.refuse] if theirs else [self.start]
@@ -444,7 +443,7 @@ class ProposalList:
     def _row(self, each: StandingProposal) -> ProposalRow:
         key = (each.seat, each.names)
         if key not in self._rows_by_set:
-            made = ProposalRow(self._controls, each, lambda: self._agree(each.names), lambda: self._start(each.names))
+            made = ProposalRow(self._controls, each, self._agree, self._start)
             self._controls.on_change(made.refuse, self._changed)
             self._rows_by_set[key] = made
         return self._rows_by_set[key]

@@ -2,7 +2,3 @@
 
 controls.py holds the price editor and the controls, view.py draws a seat's table without controls.
 """
-
-from negolab_widgets.tables.bargaining.controls import BargainingTable
-
-__all__ = ["BargainingTable"]

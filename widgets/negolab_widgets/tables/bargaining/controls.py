@@ -18,7 +18,7 @@ from negolab_widgets.html import element, join
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import render_deal_value
-from negolab_widgets.tables.controls import ReplyBox, Table, column, set_visible, styled
+from negolab_widgets.tables.controls import Table, column, render_due, set_visible, show, styled
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import PriceInput
 
@@ -33,17 +33,15 @@ class BargainingTable(Table, view=view):
         self._ending = w.HTML()
         self._build_answer()
         self._build_offer()
-        self._typed = ReplyBox(self, text=WORDS.TYPE_ANSWER, send=WORDS.SEND_ANSWER, primary=False)
         self._due = w.HTML()
-        self._typing = self.typed(self._due, self._typed.widget)
+        self.offer_typing(self._due, text=WORDS.TYPE_ANSWER, send=WORDS.SEND_ANSWER, primary=False)
         self._read = 0
         self.composer.children = [self._ending, self._offering]
 
     def _build_answer(self) -> None:
-        self.accept = self.button(
-            WORDS.ACCEPT, lambda: self.act(Accept(), self.answer_notice), cls=f"nl-primary {ACCEPT}"
-        )
-        self.reject = self.ask_first(WORDS.WALK_AWAY, lambda: self.act(Reject(), self.answer_notice))
+        beside = self.answer_notice
+        self.accept = self.button(WORDS.ACCEPT, self.act, Accept(), beside, cls=f"nl-primary {ACCEPT}")
+        self.reject = self.ask_first(WORDS.WALK_AWAY, self.act, Reject(), beside)
 
     def _build_offer(self) -> None:
         fields = offer_move(self.game, self.seen, ANY_LENGTH).fields
@@ -61,16 +59,11 @@ class BargainingTable(Table, view=view):
 
     @override
     def draw(self) -> None:
-        public = self.seen.public
         self._see_filled()
-        self._ending.value = view.ending(self.game, self.seen, unread=self.rejection is not None)
-        set_visible(self._ending, public.over)
-        set_visible(self._typing, not public.over)
+        show(self._ending, view.ending(self.game, self.seen, unread=self.rejection is not None))
         self._draw_answer()
         self._draw_offer()
-        self._typed.draw(asked=self.asked)
-        self._due.value = element("div", self._last_try(), cls="nl-due")
-        set_visible(self._due, bool(self._last_try()))
+        show(self._due, render_due(self._last_try()))
 
     def _see_filled(self) -> None:
         """Note own offers that the game made in place of an answer which could not be read."""
@@ -96,7 +89,7 @@ class BargainingTable(Table, view=view):
             text = WORDS.ACCEPT_AT.format(amount=format_money(public.standing))
             name_accept(self.accept, text, gain=view.standing_gain(self.seen))
         self.reject.button.description = WORDS.REJECT if public.last_response else WORDS.WALK_AWAY
-        self.reject.question = WORDS.END_WITHOUT.format(amount=format_money(view.no_deal_payoff(self.seen)))
+        self.reject.set_question(WORDS.END_WITHOUT.format(amount=format_money(view.no_deal_payoff(self.seen))))
         set_visible(self.reject, due and (public.last_response or public.terms.walk_away))
 
     def _draw_offer(self) -> None:
@@ -104,8 +97,7 @@ class BargainingTable(Table, view=view):
         title = WORDS.YOUR_COUNTEROFFER if public.offers else WORDS.YOUR_OFFER
         self._title.value = element("h2", title)
         words = WORDS.LAST_CHANCE if view.is_last_offer(self.seen) and self.asked else ""
-        self._last.value = element("div", words, cls="nl-due")
-        set_visible(self._last, bool(words))
+        show(self._last, render_due(words))
         for part in (self._offering, self.offer):
             set_visible(part, not (public.over or public.last_response))
         self.compose = (
@@ -117,9 +109,7 @@ class BargainingTable(Table, view=view):
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
         self.price.put(UNSET)
-        self.words.value = ""
 
     # What is sent.
 

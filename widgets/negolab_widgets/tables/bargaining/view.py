@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from negolab.formatting import format_money
 from negolab.game import SEATS, Seat, other
 from negolab.games.bargaining.rules import Bargaining
-from negolab.games.bargaining.state import Seen, Told
+from negolab.games.bargaining.state import Seen, Told, reservation_value
 from negolab.games.bargaining.words import WORDS
 from negolab.money import discounted
 from negolab.studies.texts import table_texts
@@ -39,20 +39,22 @@ def deal_payoff(seen: Seen, seat: Seat, cents: int, number: int) -> float | None
     return None if gain is None else discounted(gain, discount, number - 1)
 
 
+def own_deal_payoff(seen: Seen, cents: int, number: int) -> float:
+    """Return what a deal on the offer of round `number` pays the seat itself, which knows its own number."""
+    return deal_payoff(seen, seen.seat, cents, number) or 0
+
+
 def no_deal_payoff(seen: Seen) -> int:
     """Return what the seat has without a deal."""
     terms = seen.public.terms
     if seen.seat == "B":
         return terms.outside_buyer
-    cost = known_reservation_value(seen, "A")
-    assert cost is not None
-    return terms.outside_seller + (cost if terms.frame == "keeps_item" else 0)
+    return terms.outside_seller + (reservation_value(seen) if terms.frame == "keeps_item" else 0)
 
 
 def render_deal_value(seen: Seen, cents: int, number: int) -> Markup:
     """Render what a deal at this price pays the seat, compared with no deal, and the other where that is known."""
-    own = deal_payoff(seen, seen.seat, cents, number)
-    assert own is not None
+    own = own_deal_payoff(seen, cents, number)
     away, without, best = other(seen.seat), no_deal_payoff(seen), _best_payoff(seen, number)
     theirs = deal_payoff(seen, away, cents, number)
     beside = WORDS["for_the"][away.lower()].format(amount=format_money(theirs)) if theirs is not None else ""
@@ -65,7 +67,7 @@ def _best_payoff(seen: Seen, number: int) -> float:
     """Return the most that the seat could get in a round: at the other's own number where it is known."""
     terms, theirs = seen.public.terms, known_reservation_value(seen, other(seen.seat))
     edge = terms.price_hi if seen.seat == "A" else terms.price_lo
-    return deal_payoff(seen, seen.seat, edge if theirs is None else theirs, number) or 0
+    return own_deal_payoff(seen, edge if theirs is None else theirs, number)
 
 
 def _compare_with_no_deal(own: float, without: int) -> str:
@@ -112,7 +114,7 @@ def facts(game: Bargaining, seen: Seen) -> list[tuple[str, object]]:
     told, exact = known_facts(seen)
     without = WORDS.KEPT.format(amount=format_money(no_deal_payoff(seen)), item=game.item)
     rows: list[tuple[str, object]] = [
-        (reservation_value_name(seen, seen.seat), format_money(known_reservation_value(seen, seen.seat) or 0)),
+        (reservation_value_name(seen, seen.seat), format_money(reservation_value(seen))),
         (reservation_value_name(seen, away), describe_told(told, exact)),
         (WORDS.WITHOUT_A_DEAL, without if _keeps_item(seen) else format_money(no_deal_payoff(seen))),
     ]
@@ -165,21 +167,18 @@ def _keeps_item(seen: Seen) -> bool:
 def rules(game: Bargaining, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, what no deal pays, how offers are made and answered."""
     terms, seller = seen.public.terms, seen.seat == "A"
-    own = format_money(known_reservation_value(seen, seen.seat) or 0)
+    own = format_money(reservation_value(seen))
     words, keeps = WORDS["rules"], _keeps_item(seen)
-    goal = words["keep" if keeps else "sell" if seller else "buy"].format(item=game.item, own=own)
     discount = terms.discount_seller if seller else terms.discount_buyer
-    told = [
+    told = (
+        words["keep" if keeps else "sell" if seller else "buy"].format(item=game.item, own=own),
         words["kept" if keeps else "no_deal"].format(payoff=format_money(no_deal_payoff(seen)), item=game.item),
         words["with_buyer" if seller else "with_seller"].format(rounds=terms.rounds),
-    ]
-    if terms.walk_away:
-        told.append(words["walk_away"])
-    if discount != 1:
-        told.append(words["discount"].format(factor=f"{discount:g}"))
-    if terms.talk != "none":
-        told.append(words["talk"])
-    return [goal, *told]
+        words["walk_away"] if terms.walk_away else "",
+        words["discount"].format(factor=f"{discount:g}") if discount != 1 else "",
+        words["talk"] if terms.talk != "none" else "",
+    )
+    return list(filter(None, told))
 
 
 # The offer that stands.
@@ -207,9 +206,7 @@ def decision(game: Bargaining, seen: Seen) -> Decision:
 def standing_gain(seen: Seen) -> float:
     """Return what a deal on the standing offer pays the seat beyond no deal, in cents."""
     number, _, cents = seen.public.offers[-1]
-    own = deal_payoff(seen, seen.seat, cents, number)
-    assert own is not None
-    return own - no_deal_payoff(seen)
+    return own_deal_payoff(seen, cents, number) - no_deal_payoff(seen)
 
 
 def price_zone(seen: Seen, least: int, most: int) -> Zone:
@@ -295,12 +292,12 @@ def filled_offer_text(cents: int) -> str:
 # All offers, and what was said.
 
 
-def timeline(game: Bargaining, seen: Seen) -> Timeline | None:
+def timeline(game: Bargaining, seen: Seen) -> Timeline:
     """Return the prices over the rounds, and the numbers of both seats that this one was told."""
     public = seen.public
     known = ((reservation_value_name(seen, seat), known_reservation_value(seen, seat)) for seat in SEATS)
     lines: dict[str, float] = {name: cents for name, cents in known if cents is not None}
-    line = Timeline(
+    return Timeline(
         seen.seat,
         WORDS.ALL_OFFERS,
         public.offers,
@@ -313,7 +310,6 @@ def timeline(game: Bargaining, seen: Seen) -> Timeline | None:
         now=table_texts.STANDS if public.price is None else table_texts.DEAL,
         theirs=role_name(other(seen.seat)),
     )
-    return line if public.offers else None
 
 
 def talk(game: Bargaining, seen: Seen) -> list[ConversationEntry]:
@@ -322,7 +318,7 @@ def talk(game: Bargaining, seen: Seen) -> list[ConversationEntry]:
     entries = [] if claimed is None else [_conversation_entry(seen, "A", claimed, WORDS.BEFORE_ROUND_1)]
     said = {number: text for number, _, text in seen.public.messages}
     for number, seat, cents in seen.public.offers:
-        pays = format_money(deal_payoff(seen, seen.seat, cents, number) or 0)
+        pays = format_money(own_deal_payoff(seen, cents, number))
         note = WORDS.OFFERED.format(amount=format_money(cents), pays=pays)
         entries.append(_conversation_entry(seen, seat, said.get(number, ""), note))
     if seen.public.price is not None and seen.public.by is not None:

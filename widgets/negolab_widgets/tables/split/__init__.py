@@ -3,7 +3,3 @@
 controls.py holds the keep editor, the message editor and the controls, view.py draws a seat's table without
 controls.
 """
-
-from negolab_widgets.tables.split.controls import SplitTable
-
-__all__ = ["SplitTable"]

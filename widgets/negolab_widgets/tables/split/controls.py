@@ -15,10 +15,10 @@ from negolab.games.split.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import Stepper
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import ReplyBox, Table, column, framed, set_visible, styled
+from negolab_widgets.tables.controls import Table, column, framed, set_visible, show, styled
 from negolab_widgets.tables.decision import COMPOSE, SEND, UNSET, set_class
 from negolab_widgets.tables.split import view
-from negolab_widgets.tables.split.view import PendingProposal, format_units, render_keep_value, values_of
+from negolab_widgets.tables.split.view import format_units, render_keep_value, values_of
 
 
 class KeepEditor:
@@ -93,8 +93,7 @@ class KeepEditor:
 
     def _keep_nothing(self) -> None:
         self.clear()
-        self.chosen = True
-        self._changed()
+        self._chose()
 
     def _chose(self) -> None:
         self.chosen = True
@@ -109,7 +108,7 @@ class MessageEditor:
         self.words = controls.message_box(WORDS.AT_MOST.format(most=game.max_chars))
         self.notice = controls.new_notice()
         self.send = controls.button(table_texts.SEND_MESSAGE, self._send, cls=f"nl-primary {SEND}")
-        self.skip = controls.button(WORDS.SAY_NOTHING, lambda: self._say(""), cls=SEND)
+        self.skip = controls.button(WORDS.SAY_NOTHING, self._say, "", cls=SEND)
         self.end = controls.button(WORDS.END_TALK, self._end, cls=SEND)
         self.buttons = [self.send, self.skip, self.end]
         self.widget = column(self.words, self.notice)
@@ -121,9 +120,6 @@ class MessageEditor:
         for part in (self.widget, self.send, self.skip):
             set_visible(part, due)
         set_visible(self.end, due and self._game.is_free)
-
-    def clear(self) -> None:
-        self.words.value = ""
 
     @property
     def _seen(self) -> Seen:
@@ -177,24 +173,20 @@ class SplitTable(Table, view=view):
     def build(self) -> None:
         self._round = self.seen.public.round
         self._meant: object = None
-        self._filed: PendingProposal | None = None
+        self._filed: Proposal | None = None
         self._ending, self._standing = w.HTML(), w.HTML()
-        self._build_talk()
+        self.speech = MessageEditor(self, self.game)
         self._build_ask()
         self._build_past()
-        self._typed = ReplyBox(self, text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
-        self._typing = self.typed(self._typed.widget)
+        self.offer_typing(text=WORDS.TYPE_REPLY, send=WORDS.SEND_REPLY)
         self.past.children = [self.course, self._standing, self._past, self.said]
         self.composer.children = [self._ending, self._waiting, self._asking, self.speech.widget]
-
-    def _build_talk(self) -> None:
-        self.speech = MessageEditor(self, self.game)
 
     def _build_ask(self) -> None:
         self._title, self._hand, self._waiting = w.HTML(), w.HTML(), w.HTML()
         self.share = KeepEditor(self, self.game, self._chosen)
         self.ask = self.button("", self._ask, cls=f"nl-primary {SEND}")
-        self.no_deal = self.button(WORDS.PROPOSE_NO_DEAL, lambda: self._propose(Proposal(None)))
+        self.no_deal = self.button(WORDS.PROPOSE_NO_DEAL, self._propose, Proposal(None))
         self._asking = column(self._title, self._hand, self.share.widget, self.notice, self.share.sum)
         self.actions.children = [self.ask, self.no_deal, *self.speech.buttons]
 
@@ -209,22 +201,17 @@ class SplitTable(Table, view=view):
         if public.round != self._round:
             self._round, self._filed = public.round, None
             self.share.clear()
-        self._ending.value = view.ending(self.game, self.seen)
-        self._standing.value = view.render_points(self.game, self.seen)
-        for part, visible in ((self._ending, over), (self._standing, bool(self.seen.public.history))):
-            set_visible(part, visible)
-        set_visible(self._typing, not over)
+        show(self._ending, view.ending(self.game, self.seen))
+        show(self._standing, view.render_points(self.game, self.seen) if public.history else "")
         set_visible(self._past, bool(public.history))
         self._table.value = view.render_rounds(self.game, self.seen)
         self.speech.draw(asked=self.asked)
         self._draw_ask(over)
-        self._typed.draw(asked=self.asked)
 
     def _draw_ask(self, over: bool) -> None:
         own = self._own_proposal()
         due = self.asked and self.seen.public.phase == "split"
-        self._waiting.value = view.render_pending(self.game, own)
-        set_visible(self._waiting, own is not None)
+        show(self._waiting, view.render_pending(self.game, own))
         set_visible(self._asking, not (over or own is not None))
         later = not due and self.seen.public.phase == "talk"
         self.compose = WORDS.CHOOSE if due else WORDS.WRITE if self.asked else ""
@@ -232,27 +219,23 @@ class SplitTable(Table, view=view):
         set_class(self.speech.widget, COMPOSE, not due)
         title = WORDS.KEEP_LATER if later else WORDS.KEEP_TITLE
         self._title.value = element("h2", title.format(round=self.seen.public.round))
-        self._hand.value = view.render_hand(self.seen)
-        set_visible(self._hand, bool(self._hand.value))
+        show(self._hand, view.render_hand(self.seen))
         self.share.draw(enabled=not over and own is None)
         self.ask.disabled = self.no_deal.disabled = not due
         set_visible(self.ask, due)
         set_visible(self.no_deal, due and self.game.rule == "exact")
         self._name_ask()
 
-    def _own_proposal(self) -> PendingProposal | None:
+    def _own_proposal(self) -> Proposal | None:
         """Return the own proposal that waits: a match shows it only once it is stepped, so it is kept here."""
-        public = self.seen.public
-        if public.phase != "split" or self.asked:
+        if self.seen.public.phase != "split" or self.asked:
             return None
-        return PendingProposal(self.seen.private.ask) if self.seat not in public.on_turn else self._filed
+        return view.pending_proposal(self.seen) or self._filed
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
-        self.speech.clear()
         if isinstance(self._meant, Proposal):
-            self._filed = PendingProposal(self._meant.keep)
+            self._filed = self._meant
         self._meant = None
 
     @override

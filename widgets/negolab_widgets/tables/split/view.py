@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from negolab.game import SEATS, Seat, other
 from negolab.games.split.allocation import allocate, complement, points
 from negolab.games.split.prompt import format_decimal
 from negolab.games.split.rules import Split
-from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Public, Seen, Sent, Settled, Units
+from negolab.games.split.state import BEATEN_BY, BEATS, HIGH, LOW, Proposal, Public, Seen, Sent, Settled, Units
 from negolab.games.split.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
@@ -120,9 +120,8 @@ def messages_left(game: Split, seen: Seen) -> int:
 
 
 def known(game: Split, seen: Seen) -> list[object]:
-    own = PendingProposal(seen.private.ask) if _has_pending(seen) else None
     past = html.panel(WORDS.ROUNDS, render_rounds(game, seen)) if seen.public.history else ""
-    return [render_stock(game, seen), render_pending(game, own), render_points(game, seen), past]
+    return [render_stock(game, seen), render_pending(game, pending_proposal(seen)), render_points(game, seen), past]
 
 
 # What stands before the seat.
@@ -131,15 +130,15 @@ def known(game: Split, seen: Seen) -> list[object]:
 def rules(game: Split, seen: Seen) -> list[str]:
     """Say the rules to a person: the goal, talk, how a round is settled."""
     words = WORDS["rules"]
-    told = [words["goal_1" if game.rounds == 1 else "goal"].format(rounds=game.rounds)]
-    if game.is_free:
-        told.append(words["free"])
-    elif game.quota:
-        told.append(words["one" if game.quota == 1 else "quota"].format(count=game.quota))
-    told += [words["split"], _settling_rule(game)]
-    if game.show in ("hand", "own"):
-        told.append(words[game.show])
-    return told
+    quota = words["one" if game.quota == 1 else "quota"].format(count=game.quota) if game.quota else ""
+    told = (
+        words["goal_1" if game.rounds == 1 else "goal"].format(rounds=game.rounds),
+        words["free"] if game.is_free else quota,
+        words["split"],
+        _settling_rule(game),
+        words[game.show] if game.show in ("hand", "own") else "",
+    )
+    return list(filter(None, told))
 
 
 def _settling_rule(game: Split) -> str:
@@ -184,9 +183,9 @@ def render_stock(game: Split, seen: Seen) -> Markup:
     if public.phase == "over":
         return Markup("")
     own, theirs = values_of(seen, seen.seat), values_of(seen, other(seen.seat))
-    columns: list[tuple[str, Units]] = [(WORDS.STOCK, public.stock)]
-    columns += [(WORDS.WORTH, own)] if own is not None else []
-    columns += [(WORDS.WORTH_TO.format(seat=other(seen.seat)), theirs)] if theirs is not None else []
+    worth_to = WORDS.WORTH_TO.format(seat=other(seen.seat))
+    known = (WORDS.STOCK, public.stock), (WORDS.WORTH, own), (worth_to, theirs)
+    columns = [(name, units) for name, units in known if units is not None]
     rows = ((WORDS.item(item), *(row[at] for _, row in columns)) for at, item in enumerate(game.items))
     head = (WORDS.ITEM, *(name for name, _ in columns))
     return html.panel(stock_title(seen), html.table(head, rows, WORDS.DIVIDED), render_hand(seen))
@@ -208,22 +207,18 @@ def render_hand(seen: Seen) -> Markup:
     )
 
 
-class PendingProposal(NamedTuple):
-    """A proposal that waits for the other's."""
-
-    ask: Units | None
-
-
-def _has_pending(seen: Seen) -> bool:
-    return seen.public.phase == "split" and seen.seat not in seen.public.on_turn
+def pending_proposal(seen: Seen) -> Proposal | None:
+    """Return the own proposal that was taken while the other's is awaited."""
+    is_pending = seen.public.phase == "split" and seen.seat not in seen.public.on_turn
+    return Proposal(seen.private.ask) if is_pending else None
 
 
-def render_pending(game: Split, own: PendingProposal | None) -> Markup:
+def render_pending(game: Split, own: Proposal | None) -> Markup:
     """Render the own proposal while the other's is awaited; empty without one."""
     if own is None:
         return Markup("")
-    ask = own.ask
-    title = WORDS.PROPOSED_NO_DEAL if ask is None else WORDS.PROPOSED.format(units=format_units(game, ask))
+    keep = own.keep
+    title = WORDS.PROPOSED_NO_DEAL if keep is None else WORDS.PROPOSED.format(units=format_units(game, keep))
     return html.panel(title, WORDS.HIDDEN, cls="nl-deal")
 
 
@@ -347,7 +342,7 @@ def _format_numbers(units: tuple[float, ...]) -> Markup:
 # What was said.
 
 
-def timeline(game: Split, seen: Seen) -> Timeline | None:
+def timeline(game: Split, seen: Seen) -> Timeline:
     """Return the points of the rounds, of the other where they are told."""
     rows = [
         (settled.round, seat, earned)
@@ -356,8 +351,7 @@ def timeline(game: Split, seen: Seen) -> Timeline | None:
         if (earned := _round_points(seen, settled, seat)) is not None
     ]
     last = game.rounds
-    line = Timeline(seen.seat, WORDS.COURSE, rows, table_texts.ROUND, {}, format_decimal, last=last, steps=False)
-    return line if rows else None
+    return Timeline(seen.seat, WORDS.COURSE, rows, table_texts.ROUND, {}, format_decimal, last=last, steps=False)
 
 
 def talk(game: Split, seen: Seen) -> list[ConversationEntry] | None:
@@ -373,12 +367,8 @@ def talk(game: Split, seen: Seen) -> list[ConversationEntry] | None:
 
 
 def _conversation_entry(seen: Seen, sent: Sent, public: Public) -> ConversationEntry:
-    own = sent.seat == seen.seat
-    said = [WORDS.IN_ROUND.format(round=sent.round)] if public.phase == "over" and public.round > 1 else []
-    if sent.lapsed:
-        said.append(WORDS.LAPSED)
-    elif not sent.text and not sent.ends:
-        said.append(WORDS.PASSED)
-    who = WORDS.YOU if own else WORDS.THEY
+    who, kind = (WORDS.YOU, "own") if sent.seat == seen.seat else (WORDS.THEY, "other")
+    at = WORDS.IN_ROUND.format(round=sent.round) if public.phase == "over" and public.round > 1 else ""
+    silent = WORDS.LAPSED if sent.lapsed else "" if sent.text or sent.ends else WORDS.PASSED
     text = WORDS.ENDED_TALK if sent.ends else sent.text
-    return ConversationEntry(who, text, ", ".join(said), "note" if sent.ends else "own" if own else "other")
+    return ConversationEntry(who, text, ", ".join(filter(None, (at, silent))), "note" if sent.ends else kind)

@@ -3,7 +3,3 @@
 controls.py holds the offer editor, the check of typed replies and the controls, view.py draws a seat's table without
 controls.
 """
-
-from negolab_widgets.tables.trading.controls import TradingTable
-
-__all__ = ["TradingTable"]

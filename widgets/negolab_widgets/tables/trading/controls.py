@@ -28,12 +28,12 @@ from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import MAX_NUMBER, Stepper
 from negolab_widgets.html import Markup, element
 from negolab_widgets.tables.controls import (
-    ReplyBox,
     Table,
     box,
     column,
     row,
     set_visible,
+    show,
     styled,
 )
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, UNSET, name_accept, set_class
@@ -54,26 +54,19 @@ class OfferEditor:
         self._get = [Stepper(WORDS.GET.format(good=good), WORDS.TO_GET.format(good=good)) for good in goods]
         for stepper in (*self._give, *self._get):
             controls.on_change(stepper, changed)
-        self._sum = styled(w.HTML(), "nl-sum")
-        head = w.HTML(_render_head())
-        lines = [head]
-        for facts, give, get in zip(self._facts, self._give, self._get, strict=True):
-            line = box(facts, give, get, cls="nl-good")
-            lines.append(line)
-        self.goods = styled(w.VBox(lines), "nl-goods")
-        self.sum = self._sum
+        self.sum = styled(w.HTML(), "nl-sum")
+        lines = (box(*line, cls="nl-good") for line in zip(self._facts, self._give, self._get, strict=True))
+        self.goods = styled(w.VBox([w.HTML(_render_head()), *lines]), "nl-goods")
 
     @property
-    def give(self) -> Goods:
-        return _goods_from(self._give)
-
-    @property
-    def get(self) -> Goods:
-        return _goods_from(self._get)
+    def deal(self) -> Deal:
+        """What the seat gives and what it gets."""
+        give, get = (to_goods(stepper.value for stepper in side) for side in (self._give, self._get))
+        return give, get
 
     @property
     def is_empty(self) -> bool:
-        return not any((*self.give, *self.get))
+        return not any(map(any, self.deal))
 
     def put(self, give: Goods, get: Goods) -> None:
         """Show these amounts."""
@@ -93,16 +86,12 @@ class OfferEditor:
 
     def draw_sum(self, own: Private) -> None:
         """Show the value of the offer."""
-        give, get = self.give, self.get
+        give, get = self.deal
         if self.is_empty:
             line = element("span", WORDS.STEP_UP, cls="nl-soft")
         else:
             line = render_change(trade_value(own, give, get), WORDS.IF_ACCEPTED)
-        self._sum.value = element("div", line, element("div", trade_sentence(own, give, get)), cls="nl-composed")
-
-
-def _goods_from(steppers: list[Stepper]) -> Goods:
-    return to_goods(stepper.value for stepper in steppers)
+        self.sum.value = element("div", line, element("div", trade_sentence(own, give, get)), cls="nl-composed")
 
 
 def _render_head() -> Markup:
@@ -154,31 +143,29 @@ class TradingTable(Table, view=view):
     def build(self) -> None:
         self._build_answer()
         self._build_offer()
-        self._after, self._warning = w.HTML(), w.HTML()
-        self._typed = ReplyBox(
-            self,
+        self._after = w.HTML()
+        self.offer_typing(
+            w.HTML(element("p", _error_rule_text(self.game))),
             text=WORDS.TYPE_REPLY,
             send=WORDS.SEND_REPLY,
             check=lambda text: losing_fault(self.game, self.seen, text, self.left),
         )
-        self._typing = self.typed(self._warning, self._typed.widget)
-        self._warning.value = element("p", _error_rule_text(self.game))
         self.composer.children = [self._offering, self._after]
 
     def _build_answer(self) -> None:
-        self.accept = self.button(WORDS.ACCEPT, lambda: self._answer("[Accept]"), cls=f"nl-primary {ACCEPT}")
-        self.deny = self.button(WORDS.DENY, lambda: self._answer("[Deny]"), cls=f"nl-link {REFUSE}")
+        self.accept = self.button(WORDS.ACCEPT, self._answer, "[Accept]", cls=f"nl-primary {ACCEPT}")
+        self.deny = self.button(WORDS.DENY, self._answer, "[Deny]", cls=f"nl-link {REFUSE}")
         self.finish = self.button(WORDS.FINISH, self._finish, cls="nl-primary")
 
     def _build_offer(self) -> None:
         self.editor = OfferEditor(self, self._composed)
         self.words = self.message_box(WORDS.MESSAGE_HINT)
         self._last = w.HTML(element("div", WORDS.LAST_TURN, cls="nl-due"))
-        self.offer = self.button(WORDS.MAKE, lambda: self._make(""), cls=f"nl-primary {SEND}")
-        self.speak = self.button(WORDS.SPEAK, lambda: self._send("", None, self.notice), cls=f"nl-link {SEND}")
-        self.counter = self.button(WORDS.DENY_AND_MAKE, lambda: self._make("[Deny]"), cls=f"nl-primary {SEND}")
-        self.extend = self.button(WORDS.ACCEPT_AND_MAKE, lambda: self._make("[Accept]"), cls=f"nl-link {SEND}")
-        clear = self.button(WORDS.CLEAR, lambda: self.editor.put(NOTHING, NOTHING), cls="nl-link")
+        self.offer = self.button(WORDS.MAKE, self._make, "", cls=f"nl-primary {SEND}")
+        self.speak = self.button(WORDS.SPEAK, self._send, "", None, self.notice, cls=f"nl-link {SEND}")
+        self.counter = self.button(WORDS.DENY_AND_MAKE, self._make, "[Deny]", cls=f"nl-primary {SEND}")
+        self.extend = self.button(WORDS.ACCEPT_AND_MAKE, self._make, "[Accept]", cls=f"nl-link {SEND}")
+        clear = self.button(WORDS.CLEAR, self.editor.put, NOTHING, NOTHING, cls="nl-link")
         title = row(w.HTML(element("h2", table_texts.MAKE_AN_OFFER)), clear, cls="nl-title-row")
         self._composing = (title, self.editor.goods, self.editor.sum)
         self._offering = column(
@@ -194,13 +181,10 @@ class TradingTable(Table, view=view):
         incoming, last = incoming_offer(self.seen), self.game.is_last(self.seen.public)
         lost = self.render_lost(self.seen.public.loser)
         after = (view.ending(self.game, self.seen), lost, view.render_goods(own), view.render_trades(self.seen))
-        self._after.value = element("div", *after, cls="nl-stack") if over else ""
-        set_visible(self._after, over)
-        for part in (self._offering, self._typing):
-            set_visible(part, not over)
+        show(self._after, element("div", *after, cls="nl-stack") if over else "")
+        set_visible(self._offering, not over)
         self._draw_answer(incoming, last=last)
         self.editor.draw(own, self._most(), asked=self.asked)
-        self._typed.draw(asked=self.asked)
         for button, fits in (
             (self.offer, incoming is None and not last),
             (self.speak, incoming is None),
@@ -247,8 +231,6 @@ class TradingTable(Table, view=view):
 
     @override
     def clear_input(self) -> None:
-        self._typed.clear()
-        self.words.value = ""
         self.editor.put(NOTHING, NOTHING)
 
     # What is sent.
@@ -261,9 +243,9 @@ class TradingTable(Table, view=view):
         self._send(reply, None, self.answer_notice)
 
     def _make(self, reply: str) -> None:
-        give, get = self.editor.give, self.editor.get
-        if any(give) and any(get):
-            self._send(reply, (give, get), self.notice)
+        deal = self.editor.deal
+        if all(map(any, deal)):
+            self._send(reply, deal, self.notice)
         else:
             self.refuse(WORDS.NEEDS_BOTH, self.notice)
 

@@ -194,14 +194,13 @@ def render_trades(seen: Seen) -> Markup:
     return html.panel(WORDS.TRADES, html.table(head, rows, WORDS.TRADES, cls="nl-trades")) if rows else Markup("")
 
 
-def timeline(game: Trading, seen: Seen) -> Timeline | None:
+def timeline(game: Trading, seen: Seen) -> Timeline:
     """Return what both sides' offers would change for the seat, over the turns."""
     said = enumerate(seen.public.messages, 1)
     made = [(turn, entry.seat, offer_value(seen, entry.offer)) for turn, entry in said if entry.offer is not None]
     now = "{amount}" if seen.public.waiting is None else table_texts.STANDS
     lines = {WORDS.NO_TRADE_LINE: 0.0}
-    line = Timeline(seen.seat, WORDS.COURSE, made, table_texts.TURN, lines, format_signed, now=now)
-    return line if made else None
+    return Timeline(seen.seat, WORDS.COURSE, made, table_texts.TURN, lines, format_signed, now=now)
 
 
 def talk(game: Trading, seen: Seen) -> list[ConversationEntry]:
@@ -210,20 +209,13 @@ def talk(game: Trading, seen: Seen) -> list[ConversationEntry]:
 
 
 def _conversation_entry(seen: Seen, entry: Entry) -> ConversationEntry:
-    own = entry.seat == seen.seat
-    done = []
-    if entry.trade is not None and is_trade(entry):
-        done.append(_describe_trade(seen, entry.trade, WORDS.ACCEPTED))
-    if entry.denied:
-        done.append(WORDS.REFUSED)
-    if entry.offer is not None:
-        done.append(_describe_trade(seen, entry.offer, WORDS.OFFERED))
-    return ConversationEntry(
-        WORDS.YOU if own else WORDS.THEY,
-        spoken_text(entry.text, acted=bool(done)),
-        "; ".join(done),
-        "own" if own else "other",
+    who, kind = (WORDS.YOU, "own") if entry.seat == seen.seat else (WORDS.THEY, "other")
+    done = (
+        _describe_trade(seen, entry.trade, WORDS.ACCEPTED) if entry.trade is not None and is_trade(entry) else "",
+        WORDS.REFUSED if entry.denied else "",
+        "" if entry.offer is None else _describe_trade(seen, entry.offer, WORDS.OFFERED),
     )
+    return ConversationEntry(who, spoken_text(entry.text, acted=any(done)), "; ".join(filter(None, done)), kind)
 
 
 _TOKENS = re.compile(r"\[(?:offer[^\[\]]*|accept|deny)\]", re.IGNORECASE)
