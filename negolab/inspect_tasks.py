@@ -253,7 +253,7 @@ def read_samples(log: Path) -> Iterator[tuple[str, bytes]]:
         ValueError: The file is no log, or longer than is read.
     """
     if not log.is_file():
-        raise ValueError(f"{log}: is not a file: give an inspect_ai log")
+        raise ValueError(f"{log} is not a file: give an inspect_ai log")
     try:
         _check_bounds(log)
         listed = {(one.id, one.epoch) for one in read_eval_log_sample_summaries(str(log))}
@@ -265,7 +265,7 @@ def read_samples(log: Path) -> Iterator[tuple[str, bytes]]:
             raise ValueError(f"sample {min(map(str, listed))} is not among those that the log lists")
     except Exception as error:  # inspect's own, of any kind
         why = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{log}: cannot be read as an inspect_ai log: {why:.200}") from error
+        raise ValueError(f"{log} cannot be read as an inspect_ai log: {why:.200}") from error
 
 
 def _check_bounds(log: Path) -> None:

@@ -114,7 +114,7 @@ def _progress(total: int, unit: str) -> tqdm[NoReturn]:
 
 def _print_replaced(models: Sequence[str]) -> None:
     for name in models:
-        print(f"{printable(name)} was played by random-legal: use --models to call the model itself")
+        print(f"random-legal replaced {printable(name)}: use --models to call the model itself")
 
 
 def _took(seconds: float, began: float) -> str:
