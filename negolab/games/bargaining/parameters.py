@@ -92,8 +92,8 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
             for name, prices in (("examples", self.examples), ("default_opening", (opening,))):
                 if "fair" in prices:
                     raise ValueError(
-                        f"{name} may be 'fair' only if buyer_told and seller_told are both 'exact' and a deal is always "
-                        "possible"
+                        f"{name} may be 'fair' only if buyer_told and seller_told are both 'exact' and a deal is "
+                        "always possible"
                     )
 
     def check_reservation_values(self, value: int, cost: int) -> None:
