@@ -187,8 +187,11 @@ class _Plane(NamedTuple):
 
     def places(self, each: Course) -> list[tuple[int, float, float]]:
         """List from which step on *now* is marked where."""
-        pairs = [(1, self.around.no_deal), *((point.step, (point.a, point.b)) for point in each.points)]
-        pairs += [(each.end, each.paid)] if each.paid else []
+        pairs = [
+            (1, self.around.no_deal),
+            *((point.step, (point.a, point.b)) for point in each.points),
+            *([(each.end, each.paid)] if each.paid else []),
+        ]
         return [(step, self.x.place(a), self.y.place(b)) for step, (a, b) in pairs]
 
     def frame(self) -> Markup:
@@ -261,10 +264,11 @@ class _Plane(NamedTuple):
         deals = {name: each.paid for name, each in courses.items() if each.paid and each.agreed}
         together = len(set(deals.values())) < 2
         start, end = self.around.ends
-        marks = [(start, self.around.no_deal, "M-4,-4L4,4M-4,4L4,-4")]
-        if self.around.nash:
-            marks.append(("Nash", self.around.nash, "M0,-6L6,0L0,6L-6,0z"))
-        marks += [(end if together else f"{end}, {name}", pair, _STAR) for name, pair in deals.items()]
+        marks = [
+            (start, self.around.no_deal, "M-4,-4L4,4M-4,4L4,-4"),
+            *([("Nash", self.around.nash, "M0,-6L6,0L0,6L-6,0z")] if self.around.nash else []),
+            *((end if together else f"{end}, {name}", pair, _STAR) for name, pair in deals.items()),
+        ]
         pairs = [(point.a, point.b) for each in courses.values() for point in each.points]
         taken = [_Box(self.x.place(a), self.y.place(b), 5, 5) for a, b in [*pairs, *(pair for _, pair, _ in marks)]]
         labels: list[_Box] = []
@@ -321,15 +325,14 @@ def _described(record: Record) -> Course:
 
 def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
     """Render what the symbols of the plane are; one without a `moment` is of a whole match."""
-    keys = (
-        {"round": "after a round"}
-        if around.rounds
-        else {seat.lower(): f"{name} {'propose' if name == YOU else 'proposes'}" for seat, name in around.names.items()}
-    )
-    if moment:
-        keys |= {"now": "now", "later": "later"}
-    if around.frontier:
-        keys["frontier" if around.joined else "frontier-dot"] = "frontier"
+    proposals = {
+        seat.lower(): f"{name} {'propose' if name == YOU else 'proposes'}" for seat, name in around.names.items()
+    }
+    keys = {
+        **({"round": "after a round"} if around.rounds else proposals),
+        **({"now": "now", "later": "later"} if moment else {}),
+        **({"frontier" if around.joined else "frontier-dot": "frontier"} if around.frontier else {}),
+    }
     shown = (element("span", element("i", cls=f"nl-key nl-key-{key}"), words) for key, words in keys.items())
     return element("div", *shown, cls="nl-plane-legend")
 

@@ -93,10 +93,10 @@ def render_people(seen: MonitorState) -> Markup:
     opened = sum(p.opened for p in people)
     late = sum(needs_attention(p, seen) for p in shown)
     have = "has" if opened == 1 else "have"
-    summary = [
-        f"n = {len(people)} invited, {opened} {have} opened the link, {counted(len(seen.present), 'page')} open."
-    ]
-    summary += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
+    summary = (
+        f"n = {len(people)} invited, {opened} {have} opened the link, {counted(len(seen.present), 'page')} open.",
+        f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed." if late else "",
+    )
     head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors", "Action")
     rows = [_person_row(person, seen) for person in shown]
     empty = (
@@ -105,7 +105,7 @@ def render_people(seen: MonitorState) -> Markup:
         else "Nobody has been invited yet: invite people with `negolab study links`."
     )
     body = table(head, rows, "Participants", cls="nl-watched nl-people nl-long") if rows else element("p", empty)
-    words = element("p", " ".join(summary)) if seen.people else ""
+    words = element("p", " ".join(filter(None, summary))) if seen.people else ""
     return panel("Participants", words, body, _render_unopened(seen))
 
 
@@ -265,10 +265,10 @@ def render_rest(seen: MonitorState | None) -> Markup:
 def render_watched(record: Record, fallback: Fallback | None = None) -> Markup:
     """Render a match so far, to the researcher: both seats' tables show what the other may not see."""
     game, state = record.game, final_state(record)
-    players = [(f"player {seat}", name) for seat, name in record.header.players.items()]
+    told = {f"player {seat}": name for seat, name in record.header.players.items()}
     if fallback is not None:
-        players.append((f"seat {fallback.seat} taken over by", f"{fallback.player or 'nobody'} ({fallback.reason})"))
-    facts = pairs([("game", record.header.game), *players, ("state", format_end(record.end))])
+        told[f"seat {fallback.seat} taken over by"] = f"{fallback.player or 'nobody'} ({fallback.reason})"
+    facts = pairs([("game", record.header.game), *told.items(), ("state", format_end(record.end))])
     said = [_conversation_entry(event.seat, reply, invalid) for event, reply, invalid in iter_replies(record)]
     title = element("h2", f"Match {record.id[:8]}, as it goes", cls="nl-heading nl-watching")
     seats = render_seats(game, {seat: observe(state, seat) for seat in SEATS})

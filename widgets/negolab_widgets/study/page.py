@@ -271,15 +271,11 @@ class ClosedView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        parts = [self.heading(texts.END), *reading_panel(self.state.text)]
-        if self.state.code:
-            code = CompletionCode(code=self.state.code, words=texts["copy_code"])
-            parts += [w.HTML(html.element("h2", texts.COMPLETION_CODE)), code]
-        if self.state.link:
-            parts.append(completion_button(self.state.link))
-        if self.state.earnings is not None:
-            parts.append(w.HTML(render_earnings(self.state.earnings)))
-        return parts
+        state, title = self.state, w.HTML(html.element("h2", texts.COMPLETION_CODE))
+        code = [title, CompletionCode(code=state.code, words=texts["copy_code"])] if state.code else []
+        link = [completion_button(state.link)] if state.link else []
+        earned = [] if state.earnings is None else [w.HTML(render_earnings(state.earnings))]
+        return [self.heading(texts.END), *reading_panel(state.text), *code, *link, *earned]
 
 
 VIEWS: dict[type[PageState], type[PageView]] = {
