@@ -347,14 +347,13 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     values = [value for point in each.points for value in (point.a, point.b)]
     x = Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
     y = new_axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
-    drawn = [element("g", *_levels(x, y, around.scale, 3), cls="nl-axes")]
-    for seat in SEATS:
-        drawn += _strip_of(seat, each.points, x, y)
+    drawn = (part for seat in SEATS for part in _strip_of(seat, each.points, x, y))
     places_now = [(1, x.start), *((point.step, x.place(number)) for number, point in enumerate(each.points, 1))]
     now = element("line", cls="nl-now", x1="-50", x2="-50", y1="2", y2=str(STRIP_HEIGHT - 2))
     return caption + element(
         "svg",
         now,
+        element("g", *_levels(x, y, around.scale, 3), cls="nl-axes"),
         *drawn,
         cls="nl-plane-strip",
         viewBox=f"0 0 {SIDE} {STRIP_HEIGHT}",
