@@ -169,13 +169,9 @@ def end_button(number: int, words: str) -> Markup:
 def render_treatments(seen: MonitorState) -> Markup:
     """Render who is where by treatment, and how balanced the treatments are."""
     n = sum(cell.active + cell.complete + cell.dropped for cell in seen.cells)
-    head: tuple[str, ...] = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight")
-    rows = list(map(_treatment_row, seen.cells))
-    if (currency := seen.currency) is not None:
-        head = (*head, "Earned (n)")
-        rows = [
-            [*row, f"{currency.text(cell.earned)} ({cell.paid})"] for row, cell in zip(rows, seen.cells, strict=True)
-        ]
+    earned = () if seen.currency is None else ("Earned (n)",)
+    head = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight", *earned)
+    rows = [_treatment_row(cell, seen) for cell in seen.cells]
     summary = (
         f"n = {n} assigned. Per weight: active and complete, divided by the weight; the next one goes to the lowest."
     )
@@ -186,9 +182,10 @@ def render_treatments(seen: MonitorState) -> Markup:
     )
 
 
-def _treatment_row(cell: TreatmentCount) -> list[object]:
+def _treatment_row(cell: TreatmentCount, seen: MonitorState) -> list[object]:
     held = f"{(cell.active + cell.complete) / cell.weight:.2f}" if cell.weight else "no longer in the study file"
-    return [cell.name, f"{cell.weight:g}", cell.active, cell.complete, cell.dropped, held]
+    earned = [] if seen.currency is None else [f"{seen.currency.text(cell.earned)} ({cell.paid})"]
+    return [cell.name, f"{cell.weight:g}", cell.active, cell.complete, cell.dropped, held, *earned]
 
 
 def render_matches(seen: MonitorState) -> Markup:
