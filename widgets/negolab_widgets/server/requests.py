@@ -9,7 +9,6 @@ import inspect
 import ipaddress
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import Any, ClassVar, Literal
 
@@ -35,17 +34,15 @@ class RefusedRequest(HTTPError):
         self.why, self.after = why, math.ceil(after)
 
 
-@dataclass(frozen=True)
 class RequestChecks:
     """Checks of host, origin and rate."""
 
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    behind_proxy: bool = False
-    # A class behind one address may start together: thirty pages ask for some two thousand small files.
-    files: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=400, burst=6000))
-    requests: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=30, burst=300))
-    failures: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=0.5, burst=20))
+    def __init__(self, hosts: frozenset[str], origins: frozenset[str], *, behind_proxy: bool = False) -> None:
+        self.hosts, self.origins, self.behind_proxy = hosts, origins, behind_proxy
+        # A class behind one address may start together: thirty pages ask for some two thousand small files.
+        self.files = TokenBuckets(rate=400, burst=6000)
+        self.requests = TokenBuckets(rate=30, burst=300)
+        self.failures = TokenBuckets(rate=0.5, burst=20)
 
     def address(self, request: HTTPServerRequest) -> str:
         """Return who asks: the peer, or behind a proxy the last address that the proxy named; of IPv6 the network."""
