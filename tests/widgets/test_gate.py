@@ -139,8 +139,8 @@ def test_a_crowd_of_requests_of_one_key_takes_turns_and_delays_no_other_key() ->
             assert at_work <= 2
             await asyncio.sleep(0)
             at_work -= 1
-            turn.end()
-            turn.end()
+            turn.close()
+            turn.close()
 
         requests = [asyncio.ensure_future(request()) for _ in range(20)]
         await asyncio.sleep(0)

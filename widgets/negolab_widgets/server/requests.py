@@ -9,6 +9,7 @@ import inspect
 import ipaddress
 import math
 from collections.abc import Mapping
+from contextlib import ExitStack
 from importlib.resources import files
 from typing import Any, ClassVar, Literal
 
@@ -19,7 +20,7 @@ from tornado.websocket import WebSocketHandler
 from typing_extensions import override
 
 from negolab.studies.texts import gate_texts
-from negolab_widgets.server.limits import TokenBuckets, Turn
+from negolab_widgets.server.limits import TokenBuckets
 
 _SAFE = ("GET", "HEAD")
 PATIENCE = 10.0
@@ -224,7 +225,7 @@ class CheckedHandler(RequestHandler):
     needs: ClassVar[Requirement] = "visitor"
     is_file: ClassVar[bool] = False
     visitor: str = ""
-    _turn: Turn | None = None
+    _turn: ExitStack | None = None
 
     @property
     def server(self) -> Any:
@@ -270,7 +271,7 @@ class CheckedHandler(RequestHandler):
     @override
     def on_finish(self) -> None:
         if self._turn is not None:
-            self._turn.end()
+            self._turn.close()
 
     @override
     def check_xsrf_cookie(self) -> None:
