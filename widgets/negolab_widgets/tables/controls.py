@@ -216,13 +216,9 @@ class Table:
 
     def on_change(self, control: w.Widget, work: Callable[[], None] | None = None) -> None:
         """Clear the last refusal and call `work` when a control's value changes."""
-
-        def changed() -> None:
-            self._clear_notices()
-            if work is not None:
-                work()
-
-        self.context.guard.on_change(changed, control)
+        self.context.guard.on_change(self._clear_notices, control)
+        if work is not None:
+            self.context.guard.on_change(work, control)
 
     def say(self, text: str, beside: w.HTML | None = None) -> None:
         """Send a reply; should it be refused, show the reason `beside` the control that caused it."""

@@ -135,9 +135,8 @@ def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
 
 
 def _describe_moves(seen: Seen, say: Say) -> list[str]:
-    done = [WORDS.PROPOSED.format(set=_describe_set(seen, names)) for names in say.propose]
-    done += [WORDS.REFUSED.format(set=_describe_set(seen, names)) for names in say.refuse]
-    return done + [WORDS.AGREED.format(set=_describe_set(seen, names)) for names in say.agree]
+    done = (WORDS.PROPOSED, say.propose), (WORDS.REFUSED, say.refuse), (WORDS.AGREED, say.agree)
+    return [words.format(set=_describe_set(seen, names)) for words, sets in done for names in sets]
 
 
 def _describe_set(seen: Seen, names: Names) -> str:
