@@ -123,8 +123,8 @@ def read_map(path: Path) -> ImportMap:
         plan.game["preset"] = str(scenario)
     if halves := [part for part, by in plan.offer.items() if not isinstance(by, str) and len(by) < len(SEATS)]:
         raise ValueError(f"{path}: offer.{halves[0]} must name one column, or a column each for A and B")
-    for part, meanings in {"parties": plan.parties, "actions": plan.actions}.items():
-        counts = Counter(word for words in meanings.values() for word in {*map(fold, words)})
+    for part, meanings in (("parties", plan.parties.values()), ("actions", plan.actions.values())):
+        counts = Counter(word for words in meanings for word in {*map(fold, words)})
         if twice := [word for word, count in counts.items() if count > 1]:
             raise ValueError(f"{path}: {part}: {twice[0]!r} has two meanings: list it under one name")
     return plan

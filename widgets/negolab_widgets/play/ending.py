@@ -16,10 +16,10 @@ from negolab.record import Record, start_state
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, element
+from negolab_widgets.layout import column, row, set_visible, styled
 from negolab_widgets.replay.plane import course, render_legend, render_plane, seen_by, surroundings
 from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import column, row, set_visible, styled
 from negolab_widgets.tables.decision import end_class, person_name
 
 

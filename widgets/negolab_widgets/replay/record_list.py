@@ -16,7 +16,8 @@ from negolab.match import Match
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element
-from negolab_widgets.tables.controls import Collapsible, box, framed, row
+from negolab_widgets.layout import box, framed, row
+from negolab_widgets.tables.controls import Collapsible
 
 PAGE = 100
 """Rows that are on the page at once."""

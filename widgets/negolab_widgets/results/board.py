@@ -18,10 +18,10 @@ from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder,
 from negolab.sweeps.plan import SweepCell
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, details, element, join, pairs, panel, preformatted, table
+from negolab_widgets.layout import box, column, row
 from negolab_widgets.page import Page
 from negolab_widgets.picks import Picks, pick_button
 from negolab_widgets.results.variables import format_value
-from negolab_widgets.tables.controls import box, column, row
 
 STATE_WORDS: dict[CellState, str] = {
     "done": "done",

@@ -32,12 +32,13 @@ from negolab.studies.texts import texts
 from negolab.texts import install
 from negolab_widgets import html
 from negolab_widgets.faults import RETRY_AFTER, FaultGuard, Given, follow_page, run_in_background
+from negolab_widgets.layout import column, framed, row, set_visible, show, warning
 from negolab_widgets.page import SEATS, Page
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study.last_page import CompletionCode, completion_button, render_earnings
 from negolab_widgets.study.questions import QuestionField
-from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, show, warning
+from negolab_widgets.tables.controls import AskFirst
 
 NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
 

@@ -20,7 +20,8 @@ from negolab.studies.texts import table_texts
 from negolab.theory.frontier import best_set
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.controls import Table, column, framed, row, set_visible, styled
+from negolab_widgets.layout import column, framed, row, set_visible, styled
+from negolab_widgets.tables.controls import Table
 from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, render_pay
 from negolab_widgets.tables.timeline import Timeline
