@@ -10,15 +10,15 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from negolab.game import Seat, other
+from negolab.game import Seat
 from negolab.match import replace_surrogates
 
 ITEMS = ("books", "hats", "balls")
 """Item types in the order of the files: book, hat, ball."""
 
 Counts = tuple[int, ...]
-Speaker = str
-"""`YOU`, the agent whose view a line is, or `THEM`, the other agent."""
+_SEATS: dict[str, Seat] = {"YOU": "A", "THEM": "B"}
+"""The agent whose view a line is, and the other agent."""
 
 _NUMBERS = r"[0-9]{1,9}(?: [0-9]{1,9}){5}"
 _CONTEXT = re.compile(_NUMBERS)
@@ -44,8 +44,8 @@ class View(NamedTuple):
         counts: Number of items of each type.
         own: YOU's value of one item of each type.
         partners: THEM's values.
-        turns: Speaker and words, in order.
-        closer: The speaker who ended the dialogue.
+        turns: Seat and words, in order; YOU is A.
+        closer: The seat that ended the dialogue.
         end: "agreed", "no_agreement", "disconnect" or "mismatch".
         took: YOU's selection: items or words; None where it is not stored.
         left: THEM's selection; None without agreement.
@@ -56,8 +56,8 @@ class View(NamedTuple):
     counts: Counts
     own: Counts
     partners: Counts
-    turns: tuple[tuple[Speaker, str], ...]
-    closer: Speaker
+    turns: tuple[tuple[Seat, str], ...]
+    closer: Seat
     end: str
     took: Counts | str | None
     left: Counts | None
@@ -75,17 +75,7 @@ Dialogue = dict[str, Any]
 
 
 class LineError(ValueError):
-    """A line that is no part of a dialogue.
-
-    Attributes:
-        line: Number of the line, from 1.
-        reason: What is wrong with it.
-    """
-
-    def __init__(self, line: int, reason: str) -> None:
-        super().__init__(f"line {line}: {reason}")
-        self.line = line
-        self.reason = reason
+    """A line that is no part of a dialogue; the text says which one, from 1, and what is wrong with it."""
 
 
 def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
@@ -111,8 +101,8 @@ def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
         try:
             view = _parse_line(number, line)
             pair = _parse_pair(waiting, view)
-        except LineError as error:
-            yield error
+        except ValueError as error:
+            yield LineError(f"line {number}: {error}")
             continue
         if pair is not None:
             yield pair
@@ -130,64 +120,62 @@ def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
 
 def _parse_line(number: int, line: str) -> View | Context:
     if "  " in line:
-        raise LineError(number, "fields must be separated by single spaces")
+        raise ValueError("fields must be separated by single spaces")
     if replace_surrogates(line) != line:  # bytes of it could not be decoded
-        raise LineError(number, "not UTF-8")
+        raise ValueError("not UTF-8")
     if _CONTEXT.fullmatch(line):
         return Context(number, line)
     return _tagged(number, line) if line.startswith("<input>") else _data(number, line)
 
 
-def _fit(pattern: re.Pattern[str], text: str, number: int, fault: str) -> re.Match[str]:
-    """Match a whole text of a line; `LineError` says what is wrong with one that does not fit."""
+def _fit(pattern: re.Pattern[str], text: str, fault: str) -> re.Match[str]:
+    """Match a whole text of a line; `ValueError` says what is wrong with one that does not fit."""
     if (found := pattern.fullmatch(text)) is None:
-        raise LineError(number, fault)
+        raise ValueError(fault)
     return found
 
 
 def _data(number: int, line: str) -> View:
-    found = _fit(_DATA, line, number, "neither a line of data.txt, a tagged line nor a context")
+    found = _fit(_DATA, line, "neither a line of data.txt, a tagged line nor a context")
     mine, rest = found.groups()
     talk, _, tail = rest.rpartition(" <eos> ")
-    rewarded = _fit(
-        _REWARD, tail, number, f"a line must end with reward=, a flag and the partner's context, not {tail!r:.60}"
-    )
+    rewarded = _fit(_REWARD, tail, f"a line must end with reward=, a flag and the partner's context, not {tail!r:.60}")
     reward, flag, theirs = rewarded.groups()
-    counts, own, partners = _contexts(number, mine, theirs)
-    turns, closer, selection = _talk(number, talk)
-    took = selection if selection in _WORDS else _items(number, selection, counts)
+    counts, own, partners = _contexts(mine, theirs)
+    turns, closer, selection = _talk(talk)
+    took = selection if selection in _WORDS else _items(selection, counts)
     worth = took if isinstance(took, str) else str(_points(took, own))
     if reward != worth:
-        raise LineError(number, f"the reward of this selection is {worth}, not {reward!r:.40}")
+        raise ValueError(f"the reward of this selection is {worth}, not {reward!r:.40}")
     end = "mismatch" if flag == "disagree" else _WORDS[took] if isinstance(took, str) else "agreed"
     left = _complement(counts, took) if end == "agreed" and not isinstance(took, str) else None
     return View(number, "data", counts, own, partners, turns, closer, end, took, left)
 
 
 def _tagged(number: int, line: str) -> View:
-    found = _fit(_TAGGED, line, number, "not a tagged line of input, dialogue, output and partner_input")
+    found = _fit(_TAGGED, line, "not a tagged line of input, dialogue, output and partner_input")
     mine, talk, output, theirs = found.groups()
-    counts, own, partners = _contexts(number, mine, theirs)
-    turns, closer, selection = _talk(number, talk)
+    counts, own, partners = _contexts(mine, theirs)
+    turns, closer, selection = _talk(talk)
     if selection:
-        raise LineError(number, f"a tagged dialogue must end with <selection>, not {selection!r:.40}")
+        raise ValueError(f"a tagged dialogue must end with <selection>, not {selection!r:.40}")
     tokens = output.split(" ")
     if tokens[0] in _TOKENS:
         if len(set(tokens)) > 1:
-            raise LineError(number, "the six tokens of an output without agreement must be equal")
+            raise ValueError("the six tokens of an output without agreement must be equal")
         return View(number, "tagged", counts, own, partners, turns, closer, _TOKENS[tokens[0]], None, None)
-    took, left = (_items(number, " ".join(part), counts) for part in (tokens[:3], tokens[3:]))
+    took, left = (_items(" ".join(part), counts) for part in (tokens[:3], tokens[3:]))
     if left != _complement(counts, took):
-        raise LineError(number, "the two selections do not add up to the counts")
+        raise ValueError("the two selections do not add up to the counts")
     return View(number, "tagged", counts, own, partners, turns, closer, "agreed", took, left)
 
 
-def _contexts(number: int, mine: str, theirs: str) -> tuple[Counts, Counts, Counts]:
+def _contexts(mine: str, theirs: str) -> tuple[Counts, Counts, Counts]:
     """Parse both contexts into (counts, own values, partner's values); their counts must be equal."""
     counts, own = _context(mine)
     same, partners = _context(theirs)
     if counts != same:
-        raise LineError(number, f"the two contexts differ in counts: {counts} and {same}")
+        raise ValueError(f"the two contexts differ in counts: {counts} and {same}")
     return counts, own, partners
 
 
@@ -197,20 +185,20 @@ def _context(text: str) -> tuple[Counts, Counts]:
     return numbers[::2], numbers[1::2]
 
 
-def _talk(number: int, talk: str) -> tuple[tuple[tuple[Speaker, str], ...], Speaker, str]:
-    """Parse a dialogue into (turns, speaker of the closing `<selection>`, text after it)."""
+def _talk(talk: str) -> tuple[tuple[tuple[Seat, str], ...], Seat, str]:
+    """Parse a dialogue into (turns, seat of the closing `<selection>`, text after it)."""
     *said, last = talk.split(" <eos> ")
-    closing = _fit(_CLOSING, last, number, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
+    closing = _fit(_CLOSING, last, f"a dialogue must end with YOU: or THEM: and <selection>, not {last!r:.40}")
     fault = "a turn must begin with YOU: or THEM: and contain words, not {!r:.40}"
-    turns = [_fit(_TURN, turn, number, fault.format(turn)) for turn in said]
-    return tuple((found[1], found[2]) for found in turns), closing[1], closing[2] or ""
+    turns = [_fit(_TURN, turn, fault.format(turn)) for turn in said]
+    return tuple((_SEATS[found[1]], found[2]) for found in turns), _SEATS[closing[1]], closing[2] or ""
 
 
-def _items(number: int, text: str, counts: Counts) -> Counts:
-    found = _fit(_ITEMS, text, number, f"a selection must be item0=n item1=n item2=n or its words, not {text!r:.40}")
+def _items(text: str, counts: Counts) -> Counts:
+    found = _fit(_ITEMS, text, f"a selection must be item0=n item1=n item2=n or its words, not {text!r:.40}")
     took = tuple(map(int, found.groups()))
     if min(_complement(counts, took)) < 0:
-        raise LineError(number, f"the selection {took} takes more than the counts {counts}")
+        raise ValueError(f"the selection {took} takes more than the counts {counts}")
     return took
 
 
@@ -238,7 +226,7 @@ def _is_mirrored(one: View, two: View) -> bool:
 
 def _parse_single(view: View | Context) -> Dialogue | LineError:
     if isinstance(view, Context):
-        return LineError(view.line, "a bare context must be followed by that of the other agent")
+        return LineError(f"line {view.line}: a bare context must be followed by that of the other agent")
     return _dialogue(view, 1, view.left)
 
 
@@ -249,9 +237,9 @@ def _parse_pair(one: View | Context | None, two: View | Context) -> Dialogue | N
     if not (isinstance(one, View) and isinstance(two, View) and _is_mirrored(one, two)):
         return None
     if one.end != two.end:
-        raise LineError(two.line, f"this view ends as {two.end}, but the one on line {one.line} as {one.end}")
+        raise ValueError(f"this view ends as {two.end}, but the one on line {one.line} as {one.end}")
     if one.end == "agreed" and two.took != one.left:
-        raise LineError(two.line, f"this selection and the one of line {one.line} do not add up to the counts")
+        raise ValueError(f"this selection and the one of line {one.line} do not add up to the counts")
     return _dialogue(one, 2, two.took)
 
 
@@ -265,8 +253,8 @@ def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> Dial
         points = {"A": _points(took, view.own), "B": _points(partner_took, view.partners)}
     return {
         **_deal(view.line, views, view.counts, view.own, view.partners),
-        "turns": [[_seat(speaker), words] for speaker, words in view.turns],
-        "selector": _seat(view.closer),
+        "turns": [[seat, words] for seat, words in view.turns],
+        "selector": view.closer,
         "end": view.end,
         "selections": None if took is None else {"A": _plain(took), "B": _plain(partner_took)},
         "keep": keep,
@@ -276,17 +264,13 @@ def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> Dial
 
 def _scenario(one: Context, two: Context) -> Dialogue:
     """Build the dict of a scenario from two bare contexts, those of its two agents."""
-    counts, own, partners = _contexts(two.line, one.text, two.text)
+    counts, own, partners = _contexts(one.text, two.text)
     nothing = dict.fromkeys(("selector", "end", "selections", "keep", "points"))
     return {**_deal(one.line, 2, counts, own, partners), "turns": [], **nothing}
 
 
 def _deal(line: int, views: int, counts: Counts, a: Counts, b: Counts) -> Dialogue:
     return {"line": line, "views": views, "counts": _named(counts), "values": {"A": _named(a), "B": _named(b)}}
-
-
-def _seat(speaker: Speaker) -> Seat:
-    return "A" if speaker == "YOU" else other("A")
 
 
 def _named(row: Counts) -> dict[str, int]:
