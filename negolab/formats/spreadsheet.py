@@ -499,8 +499,9 @@ def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
 
 def _named_columns(plan: ImportMap) -> list[tuple[str, str]]:
     """Return the columns that a map names, each with its place in the map."""
-    offered = [(f"offer.{part}", by) for part, by in plan.offer.items()]
-    found = [(f"columns.{name}", column) for name, column in plan.columns.items()]
-    for place, by in offered:
-        found += [(place, column) for column in ((by,) if isinstance(by, str) else by.values())]
-    return found + [("game", column) for column in re.findall(r'"\{([^"]+)\}"', json.dumps(plan.game, default=str))]
+    offered = ((part, (by,) if isinstance(by, str) else by.values()) for part, by in plan.offer.items())
+    return [
+        *((f"columns.{name}", column) for name, column in plan.columns.items()),
+        *((f"offer.{part}", column) for part, columns in offered for column in columns),
+        *(("game", column) for column in re.findall(r'"\{([^"]+)\}"', json.dumps(plan.game, default=str))),
+    ]

@@ -102,11 +102,12 @@ def _locate_scenarios(table: dict[str, Any], folder: Path) -> None:
 
 def _load_players(table: dict[str, Any], folder: Path) -> None:
     """Load the code of players of the researcher's own, and name them as records do; ValueError names the place."""
-    treatments = table.get("treatments")
-    parts = [(f"treatment {t.get('name')!r}: opponent", t, "opponent") for t in _tables(treatments)]
-    parts += [("practice: opponent", t, "opponent") for t in _tables([table.get("practice")])]
-    parts += [(f"{name}: then", t, "then") for name in ("pairing", "models") for t in _tables([table.get(name)])]
-    parts += [(f"step of kind {t.get('kind')!r}: opponent", t, "opponent") for t in _all_steps(table)]
+    parts = [
+        *((f"treatment {t.get('name')!r}: opponent", t, "opponent") for t in _tables(table.get("treatments"))),
+        *(("practice: opponent", t, "opponent") for t in _tables([table.get("practice")])),
+        *((f"{name}: then", t, "then") for name in ("pairing", "models") for t in _tables([table.get(name)])),
+        *((f"step of kind {t.get('kind')!r}: opponent", t, "opponent") for t in _all_steps(table)),
+    ]
     for place, part, key in parts:
         if isinstance(text := part.get(key), str):
             with validation.located(place):
