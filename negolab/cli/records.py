@@ -100,11 +100,7 @@ def replay(
     if html is not None:
         page: str = import_module("negolab_widgets.replay.file").replay_page(records, views)
         atomic_write(html, page.encode())
-        print(
-            escape_line(
-                f"{html}: {len(records):,} {'match' if len(records) == 1 else 'matches'}, {len(page) / 1e6:.1f} MB"
-            )
-        )
+        print(escape_line(f"{html}: {counted(len(records), 'match')}, {len(page) / 1e6:.1f} MB"))
         return
     if len(records) > 1:
         if seat is not None:

@@ -20,6 +20,7 @@ import msgspec
 from negolab._internal.files import read_bytes
 from negolab.catalog import load
 from negolab.formats.clembench.scores import NOTE, describe_pair, score_pairs, stored_scores
+from negolab.formatting import counted
 from negolab.game import Reply, Seat
 from negolab.games.balloon import Balloon
 from negolab.games.balloon.prompt import language, languages
@@ -366,7 +367,7 @@ def count_left_out(left_out: Iterable[LeftOut]) -> tuple[str, ...]:
 
 
 def _sentence(kind: str, what: str, folders: list[Path]) -> str:
-    episodes = f"{len(folders):,} episode{'s' * (len(folders) > 1)}"
+    episodes = counted(len(folders), "episode")
     if kind == "game":
         return f"{what}: {episodes} of another game, left out"
     first = f"first: {folders[0]}"
