@@ -111,8 +111,13 @@ def _game_for(messages: int, longest: int) -> Split:
     """Return the game, with larger limits where a dialogue of this size needs them."""
     usual = load("split", preset="lewis-2017")
     assert isinstance(usual, Split)
-    limits = {"talk_limit": max(usual.talk_limit, messages), "max_chars": max(usual.max_chars, longest)}
-    game = load("split", preset="lewis-2017", reading="literal", **limits)
+    game = load(
+        "split",
+        preset="lewis-2017",
+        reading="literal",
+        talk_limit=max(usual.talk_limit, messages),
+        max_chars=max(usual.max_chars, longest),
+    )
     assert isinstance(game, Split)
     return game
 

@@ -138,8 +138,7 @@ class PageClient:
             NotDelivered: Nothing was done, or with `HostUnreachable` it is not known whether it was.
         """
         try:
-            action = {"kind": kind, "place": self.state.place, **details}
-            answer = self._host.ask("/act", lease=self._lease, act=action)
+            answer = self._host.ask("/act", lease=self._lease, act={"kind": kind, "place": self.state.place, **details})
         except HostUnreachable:
             raise HostUnreachable(texts.UNSURE) from None
         answer = self._update(answer)

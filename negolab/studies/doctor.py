@@ -257,9 +257,12 @@ NOT_THERE = "start negolab serve with this --public-url, and the proxy; then che
 def check_public_url(url: str, behind_proxy: bool) -> Finding:
     """Ask the participants' server, through the proxy, how the request reached it."""
     address = url.rstrip("/") + "/" + PROXY_CHECK
-    headers = {"X-Forwarded-For": FOREIGN_ADDRESS, "Connection": "Upgrade", "Upgrade": "websocket"}
     try:
-        answer = httpx2.get(address, headers=headers, timeout=10)
+        answer = httpx2.get(
+            address,
+            headers={"X-Forwarded-For": FOREIGN_ADDRESS, "Connection": "Upgrade", "Upgrade": "websocket"},
+            timeout=10,
+        )
     except (httpx2.HTTPError, httpx2.InvalidURL) as error:
         return Finding("address", f"{url} does not answer ({error})", NOT_THERE)
     seen: dict[str, Any] = {}

@@ -186,8 +186,7 @@ def _gate(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
 async def _arrive(service: StudyService, body: dict[str, Any]) -> dict[str, Any] | None:
     """Wait for the lease of a kernel's participant; None if there is none yet."""
     lease = await service.authenticator.arrive(text(body, "kernel"), POLL)
-    arrival = {"lease": lease, "module": service.module, "texts": service.study.texts}
-    return None if lease is None else arrival
+    return None if lease is None else {"lease": lease, "module": service.module, "texts": service.study.texts}
 
 
 def _query(body: dict[str, Any]) -> dict[str, str] | None:

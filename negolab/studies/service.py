@@ -175,8 +175,9 @@ class StudyService(PageService):
         left = None if quiz.attempts is None else quiz.attempts - done
         asked = tuple(question.asked() for question in quiz.questions)
         right = {name: answer.value for name, answer in last.items() if answer.is_right}
-        about |= {"text": quiz.text, "attempt": done + 1, "attempts_left": left}
-        return Quiz(**about, questions=asked, right=right, wrong=wrong)
+        return Quiz(
+            **about, text=quiz.text, questions=asked, attempt=done + 1, attempts_left=left, right=right, wrong=wrong
+        )
 
     def _attempts(self, participant: Participant, quiz: QuizStep) -> tuple[int, dict[str, Attempt]]:
         """Return the number of attempts at a quiz, and the answers of the last one by name of the question."""
@@ -223,8 +224,16 @@ class StudyService(PageService):
             number, total = self.journeys.steps(participant)
         code, earned = self.study.codes.get(ending, ""), shown_earnings(self._database, self.study, participant)
         link = completion_link(self.study.links.get(ending, ""), code)
-        about: dict[str, Any] = {"title": self.study.title, "step": number, "steps": total, "may_leave": False}
-        return Closed(**about, text=text, code=code, link=link, earnings=earned)
+        return Closed(
+            title=self.study.title,
+            step=number,
+            steps=total,
+            may_leave=False,
+            text=text,
+            code=code,
+            link=link,
+            earnings=earned,
+        )
 
     def _playing(self, participant: Participant, page: StepPage, stored: StoredMatch, **about: int) -> Playing:
         session, seat = self._sessions.resume(stored), stored.seat_of(participant.id)
@@ -232,10 +241,16 @@ class StudyService(PageService):
         if over := session.match.ended is not None:
             left = self.scheduler.time_to_continue(participant, stored.ended)
         words = texts.PRACTICE if stored.practice else texts.ROUND if rounds > 1 else ""
-        label, may_leave = words.format(round=page.round, rounds=rounds), participant.status != "complete"
-        more: dict[str, Any] = {"label": label, "can_continue": over, "may_leave": may_leave, **about}
-        more["disclosure"] = self.scheduler.disclosures.get(stored.id, "")
-        return session.playing(self.study.title, seat, left, **more)
+        return session.playing(
+            self.study.title,
+            seat,
+            left,
+            label=words.format(round=page.round, rounds=rounds),
+            can_continue=over,
+            disclosure=self.scheduler.disclosures.get(stored.id, ""),
+            may_leave=participant.status != "complete",
+            **about,
+        )
 
     # Actions of participants: "consent", "answer", "start", "reply", "next" and "leave"; and of their pages: "fault".
 
@@ -279,8 +294,7 @@ class StudyService(PageService):
         step = self._check_page(participant, action, ConsentStep)
         if action.get("agreed") is True:
             version = version_hash(step.text or self.study.consent)
-            values = {"consented": clock.time(), "consent": version}
-            self.scheduler.go_on(participant, "consented", detail=version, **values)
+            self.scheduler.go_on(participant, "consented", detail=version, consented=clock.time(), consent=version)
         else:
             self._database.change(participant.id, "declined", status="declined", ended=clock.time())
 

@@ -378,9 +378,8 @@ class BaseDatabase:
             detail: Further words.
             **of: `study`, `participant` and `match`, each optional.
         """
-        row = {"at": self.clock(), "kind": kind, "actor": actor, "detail": storable(detail)}
         with self._write() as c:
-            c.execute(notes.insert().values(**row, **of))
+            c.execute(notes.insert().values(at=self.clock(), kind=kind, actor=actor, detail=storable(detail), **of))
 
     def keep(self, kind: str, value: object, actor: str = "host", **of: Any) -> None:
         """Keep a value as a note, for `kept_notes`.

@@ -66,8 +66,16 @@ class Matches(BaseDatabase):
         """
         now, match = self.clock(), record.header.id
         with self._write() as c:
-            row = {"id": match, "study": study, "treatment": treatment, "practice": practice, "created": now}
-            c.execute(matches.insert().values(**row, header=msgspec.json.encode(record.header).decode()))
+            c.execute(
+                matches.insert().values(
+                    id=match,
+                    study=study,
+                    treatment=treatment,
+                    practice=practice,
+                    header=msgspec.json.encode(record.header).decode(),
+                    created=now,
+                )
+            )
             if rows := [{"match": match, "seat": seat, "participant": who} for seat, who in people.items()]:
                 c.execute(seats.insert(), rows)
             ids = [id for id in people.values() if id is not None]
