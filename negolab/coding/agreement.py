@@ -165,10 +165,16 @@ def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
         table = confusion(readings, code, one, two).to_numpy()
         count = int(table.sum())
         kappa = cohens_kappa(table, return_results=False) if len(table) > 1 else float("nan")
-        sizes = {"code": code, "coders": f"{one}, {two}", "units": count}
-        note = "" if kappa == kappa else ALL_ALIKE if count else "no units in common"
-        alike = table.trace() / count if count else float("nan")
-        rows.append({**sizes, "alike": alike, "kappa": float(kappa), "note": note})
+        rows.append(
+            {
+                "code": code,
+                "coders": f"{one}, {two}",
+                "units": count,
+                "alike": table.trace() / count if count else float("nan"),
+                "kappa": float(kappa),
+                "note": "" if kappa == kappa else ALL_ALIKE if count else "no units in common",
+            }
+        )
     return pd.DataFrame(rows)
 
 
@@ -215,9 +221,18 @@ def _corrected(code: str, coder: str, readings: Readings, gold: str) -> dict[str
     parts = pd.DataFrame(np.transpose(counts).astype(float)).groupby(matches).sum().to_numpy()
     total, (low, high) = parts.sum(0), resampled(parts, lambda sums: _rates(sums)[3])
     rate, sensitivity, specificity, corrected = _rates(total)
-    sample = {"code": code, "coder": coder, "units": len(given), "rate": rate, "gold": int(total[2] + total[4])}
-    errors = {"sensitivity": sensitivity, "specificity": specificity}
-    return {**sample, **errors, "corrected": corrected, "low": low, "high": high}
+    return {
+        "code": code,
+        "coder": coder,
+        "units": len(given),
+        "rate": rate,
+        "gold": int(total[2] + total[4]),
+        "sensitivity": sensitivity,
+        "specificity": specificity,
+        "corrected": corrected,
+        "low": low,
+        "high": high,
+    }
 
 
 def _rates(sums: NDArray[Any]) -> tuple[float, float, float, float]:

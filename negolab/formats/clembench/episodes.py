@@ -225,10 +225,16 @@ def read_json(file: Path) -> dict[str, Any]:
 
 
 def _notes(source: Published, said: _Dialogue, folder: Path) -> dict[str, Any]:
-    notes: dict[str, Any] = {"source": "clembench", "experiment": source.experiment, "game_id": source.game_id}
-    notes["folder"] = "/".join(folder.parts[-5:])  # RESULTS/MODELS/hot_air_balloon/EXPERIMENT/INSTANCE
-    notes |= {name: said.meta[name] for name in ("clem_version", "results_folder") if name in said.meta}
-    return notes | {"prompts": dict(source.prompts), "reasons": source.reasons, NOTE: said.scores}
+    return {
+        "source": "clembench",
+        "experiment": source.experiment,
+        "game_id": source.game_id,
+        "folder": "/".join(folder.parts[-5:]),  # RESULTS/MODELS/hot_air_balloon/EXPERIMENT/INSTANCE
+        **{name: said.meta[name] for name in ("clem_version", "results_folder") if name in said.meta},
+        "prompts": dict(source.prompts),
+        "reasons": source.reasons,
+        NOTE: said.scores,
+    }
 
 
 def _seat(name: str) -> Seat | None:

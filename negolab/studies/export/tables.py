@@ -149,8 +149,12 @@ CONSENT_COLUMNS = [
 def consent_rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `consents`, oldest text first."""
     for note in source.consents:
-        about = {"study": source.study.name, "consent": version_hash(note.detail)}
-        yield {**about, "since": note.at, "text": note.detail}
+        yield {
+            "study": source.study.name,
+            "consent": version_hash(note.detail),
+            "since": note.at,
+            "text": note.detail,
+        }
 
 
 ANSWER_COLUMNS = [
@@ -168,8 +172,13 @@ def answer_rows(source: Source) -> Iterator[dict[str, Any]]:
     numeric = {question.name for question in source.study.asked() if question.kind == "number"}
     for participant, answers in source.answers.items():
         for name, value in sorted(answers.items()):
-            own = {"question": name, "value": value, "number": parse_number(value) if name in numeric else None}
-            yield {"study": source.study.name, "participant": participant, **own}
+            yield {
+                "study": source.study.name,
+                "participant": participant,
+                "question": name,
+                "value": value,
+                "number": parse_number(value) if name in numeric else None,
+            }
 
 
 PAGE_COLUMNS = [
@@ -213,8 +222,15 @@ def quiz_rows(source: Source) -> Iterator[dict[str, Any]]:
     """Yield the rows of `quiz`, by participant and time."""
     for participant, attempts in source.attempts.items():
         for one in attempts:
-            answer = {"question": one.name, "attempt": one.attempt, "value": one.value, "right": one.is_right}
-            yield {"study": source.study.name, "participant": participant, **answer, "time": one.at}
+            yield {
+                "study": source.study.name,
+                "participant": participant,
+                "question": one.name,
+                "attempt": one.attempt,
+                "value": one.value,
+                "right": one.is_right,
+                "time": one.at,
+            }
 
 
 _EXPERIMENT = [
