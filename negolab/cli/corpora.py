@@ -256,17 +256,12 @@ def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[Lef
     """Return all records by id, the episodes that have no record, and how many copies of episodes there are."""
     from negolab.formats.clembench import LeftOut, read_tree
 
-    imported: dict[str, Record] = {}
-    left_out: dict[Path, LeftOut] = {}
-    read = 0
     found = (one for folder in folders for one in read_tree(folder))
-    for one in tqdm(found, unit="episode", file=sys.stderr, mininterval=0.5, disable=None):
-        if isinstance(one, LeftOut):
-            left_out[one.folder] = one
-        else:
-            read += 1
-            imported[one.id] = one
-    return imported, list(left_out.values()), read - len(imported)
+    read = list(tqdm(found, unit="episode", file=sys.stderr, mininterval=0.5, disable=None))
+    records = [one for one in read if not isinstance(one, LeftOut)]
+    left_out = {one.folder: one for one in read if isinstance(one, LeftOut)}
+    imported = {record.id: record for record in records}
+    return imported, list(left_out.values()), len(records) - len(imported)
 
 
 def _print_scores(imported: Collection[Record], by_name: bool) -> None:

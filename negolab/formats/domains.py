@@ -139,10 +139,11 @@ def _genius_profile(name: str, root: ET.Element, issues: Issues) -> Profile:
         raise ValueError("a nonlinear utility cannot be converted")
     places = {issue.get("name"): issue for issue in root.iter("issue")}
     weights = {weight.get("index"): _number(weight.get("value")) for weight in root.iter("weight")}
-    rows = []
-    for issue, options in issues:
-        weight = weights.get(places[issue].get("index"), Fraction(1))
-        rows.append([weight * value for value in _genius_values(places[issue], options)])
+    valued = [(places[issue], options) for issue, options in issues]
+    rows = [
+        [weights.get(issue.get("index"), Fraction(1)) * value for value in _genius_values(issue, options)]
+        for issue, options in valued
+    ]
     reservation, discount = (
         default if (found := root.find(tag)) is None else _number(found.get("value"))
         for tag, default in (("reservation", Fraction(0)), ("discount_factor", Fraction(1)))

@@ -65,12 +65,11 @@ def _sheet(panels: str) -> str:
 
 
 def _end(top: Head) -> str:
-    cards = [("plain", "Outcome", top.end)]
-    cards += [(seat.lower(), f"{seat} · {player}" if player else seat, paid) for seat, player, paid in top.paid]
+    paid = ((seat.lower(), f"{seat} · {player}" if player else seat, paid) for seat, player, paid in top.paid)
     return "".join(
         f'<section class="panel card {cls}"><span class="label">{_bdi(name)}</span>'
         f"{f'<strong>{_bdi(value)}</strong>' if value else ''}</section>"
-        for cls, name, value in cards
+        for cls, name, value in (("plain", "Outcome", top.end), *paid)
     )
 
 

@@ -21,9 +21,8 @@ def markdown(source: Record | SeatRecord) -> str:
         lines += ["", f"**{number} · {row.way}**{remarks}", "", *_fenced(row.text)]
         if row.reason:
             lines += ["", f"Why {number} was not accepted:", "", *_fenced(row.reason)]
-    for part in top.after:
-        lines += ["", *_part(part)]
-    return "\n".join(lines).rstrip("\n") + "\n"
+    after = (line for part in top.after for line in ("", *_part(part)))
+    return "\n".join([*lines, *after]).rstrip("\n") + "\n"
 
 
 def _safe(text: str) -> str:
@@ -38,10 +37,8 @@ def _fenced(text: str) -> tuple[str, str, str]:
 
 
 def _part(part: Part) -> list[str]:
-    lines = [f"## {part.name}", "", *_facts(part.facts), *([""] if part.facts else [])]
-    for table in part.tables:
-        lines += [*_table(table), ""]
-    return lines
+    tables = (line for table in part.tables for line in (*_table(table), ""))
+    return [f"## {part.name}", "", *_facts(part.facts), *([""] if part.facts else []), *tables]
 
 
 def _facts(facts: Facts) -> list[str]:
