@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections import Counter
 
 from negolab.game import SEATS, Seat, other
 from negolab.runs.plan import derive_seed
@@ -39,15 +40,12 @@ class Assignment:
 
         The newcomer, who starts next, joins that treatment.
         """
-        alone: dict[str, int] = {}
         matches = self._database.matches(self._study.name)
         playing = {id for match in matches if not match.practice for id in match.people.values()}
         paired = {treatment.name for treatment in self._study.treatments if self._study.is_paired(treatment)}
-        for participant in self._database.participants(self._study.name):
-            here = participant.status in ACTIVE and self._presence.is_present(participant.id)
-            free = here and participant.is_test == newcomer.is_test and participant.id not in playing
-            if free and participant.treatment in paired:
-                alone[str(participant.treatment)] = alone.get(str(participant.treatment), 0) + 1
+        alike = (p for p in self._database.participants(self._study.name) if p.is_test == newcomer.is_test)
+        free = (p for p in alike if p.status in ACTIVE and p.id not in playing and self._presence.is_present(p.id))
+        alone = Counter(p.treatment for p in free if p.treatment in paired)
         return next((name for name, n in alone.items() if n % 2), None)
 
     # Partners.

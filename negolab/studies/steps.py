@@ -188,13 +188,12 @@ class StepPage(NamedTuple):
 
 def pages(steps: Sequence[Step]) -> tuple[StepPage, ...]:
     """Return the pages of steps, without the last one, which stays."""
-    found: list[StepPage] = []
-    for number, step in enumerate(steps, 1):
-        if isinstance(step, RoundsStep):
-            found += [StepPage(step, number, round) for round in range(1, step.matches + 1)]
-        elif not isinstance(step, EndStep):
-            found.append(StepPage(step, number))
-    return tuple(found)
+    shown = ((number, step) for number, step in enumerate(steps, 1) if not isinstance(step, EndStep))
+    return tuple(
+        StepPage(step, number, round)
+        for number, step in shown
+        for round in (range(1, step.matches + 1) if isinstance(step, RoundsStep) else (0,))
+    )
 
 
 def count_common(sequences: Sequence[Sequence[StepPage]]) -> int:

@@ -62,20 +62,19 @@ def examine(run: TrialRun, database: Database) -> Findings:
     ended = {bot.number: database.participant(bot.id).status for bot in run.bots if bot.id}
     earned = study_earnings(database, study)
     matches = database.matches(study.name)
-    paths: dict[str, Counter[str]] = defaultdict(Counter)
-    for bot in run.bots:
-        paths[DESCRIPTIONS[bot.script.kind]][_ending(ended.get(bot.number))] += 1
+    paths = (
+        (words, Counter(_ending(ended.get(bot.number)) for bot in run.bots if bot.script.kind == kind))
+        for kind, words in DESCRIPTIONS.items()
+    )
     count = Counter(ended.values())
     stayed = Counter(_name(b.left_at) for b in run.bots if b.left_at and ended[b.number] not in ENDINGS)
-    amounts: dict[str, list[int]] = defaultdict(list)
-    for one in earned.values():
-        amounts[one.ending].append(one.total)
+    pay = {name: [one.total for one in earned.values() if one.ending == name] for name in ENDINGS}
     return Findings(
         status=now,
-        paths=[(words, paths[words]) for words in DESCRIPTIONS.values() if words in paths],
+        paths=[(words, endings) for words, endings in paths if endings],
         endings=[(name, count[name], study.codes.get(name, "")) for name in ENDINGS if count[name]],
         pages=list(_pages(study, run.bots)),
-        pay={name: amounts[name] for name in ENDINGS if name in amounts},
+        pay={name: amounts for name, amounts in pay.items() if amounts},
         practice=sum(match.practice > 0 for match in matches),
         pairs=sum(len(match.people) > 1 for match in matches),
         stayed=stayed,
