@@ -247,12 +247,10 @@ class BaseDatabase:
     def _read(self, **options: Any) -> AbstractContextManager[Connection]:
         return self._joined(self._engine.execution_options(reads=True, **options).connect)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
+    def reading(self) -> AbstractContextManager[object]:
         """Make all reads of this thread inside the context see one snapshot; nothing can be written there."""
         options = {} if self._engine.dialect.name == "sqlite" else {"isolation_level": "REPEATABLE READ"}
-        with self._read(**options):
-            yield
+        return self._read(**options)
 
     def _rows(self, chosen: sa.Select[Any]) -> Sequence[Any]:
         """Return the rows of one query."""

@@ -128,12 +128,8 @@ class Matches(BaseDatabase):
             participant: Id of a participant, to select their matches.
             running: Select matches that have not ended.
         """
-        which = [of_study(matches, study)]
-        if running:
-            which.append(matches.c.ended.is_(None))
-        if participant is not None:
-            which.append(matches.c.id.in_(sa.select(seats.c.match).where(seats.c.participant == participant)))
-        return self._stored(sa.and_(*which))
+        which = _of(study, participant)
+        return self._stored(sa.and_(which, matches.c.ended.is_(None)) if running else which)
 
     def match(self, id: str) -> StoredMatch | None:
         """Return the entry of one match; None if there is none."""
@@ -164,9 +160,9 @@ class Matches(BaseDatabase):
     def model_replies(self, study: str | None) -> list[Replied]:
         """Return the replies of language models in the matches of a study (None: free play), as far as they were
         kept."""
-        chosen = sa.select(events.c.body).join(matches, matches.c.id == events.c.match)
         # The name of a model stands in each of its replies; quotes within a text are escaped.
-        chosen = chosen.where(of_study(matches, study), events.c.body.contains('"model":"'))
+        names_model = events.c.body.contains('"model":"')
+        chosen = sa.select(events.c.body).join(matches).where(of_study(matches, study), names_model)
         found = [decode(row.body) for row in self._rows(chosen)]
         return [event for event in found if isinstance(event, Replied) and event.reply.model is not None]
 
@@ -189,22 +185,24 @@ class Matches(BaseDatabase):
 
     def moved(self, study: str | None = None) -> dict[str, float]:
         """Return the commit time of the last event of each match of a study (None: free play), by match id."""
-        chosen = sa.select(events.c.match, sa.func.max(events.c.at)).join(matches, matches.c.id == events.c.match)
-        chosen = chosen.where(of_study(matches, study)).group_by(events.c.match)
-        return {row[0]: row[1] for row in self._rows(chosen)}
+        last = sa.select(events.c.match, sa.func.max(events.c.at)).join(matches).group_by(events.c.match)
+        return {row[0]: row[1] for row in self._rows(last.where(of_study(matches, study)))}
 
     def ends(self, study: str | None = None, *, participant: str | None = None) -> dict[str, Ended]:
         """Return the last event of each finished match of a study (None: free play), by match id; of one participant
         alone if their id is given."""
         last = sa.select(events.c.match, sa.func.max(events.c.seq).label("seq")).join(matches).group_by(events.c.match)
-        last = last.where(matches.c.ended.is_not(None), of_study(matches, study))
-        if participant is not None:
-            last = last.where(matches.c.id.in_(sa.select(seats.c.match).where(seats.c.participant == participant)))
-        of = last.subquery()
-        chosen = sa.select(events.c.match, events.c.body)
-        chosen = chosen.join(of, sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq))
-        lasts = [(row.match, decode(row.body)) for row in self._rows(chosen)]
+        of = last.where(matches.c.ended.is_not(None), _of(study, participant)).subquery()
+        is_last = sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq)
+        rows = self._rows(sa.select(events.c.match, events.c.body).join(of, is_last))
+        lasts = [(row.match, decode(row.body)) for row in rows]
         return {match: event for match, event in lasts if isinstance(event, Ended)}
+
+
+def _of(study: str | None, participant: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition that a match is of a study (None: free play), and of a participant if one is given."""
+    mine = sa.select(seats.c.match).where(seats.c.participant == participant)
+    return sa.and_(of_study(matches, study), sa.true() if participant is None else matches.c.id.in_(mine))
 
 
 def encode(event: Event) -> str:
