@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from itertools import chain
 from pathlib import Path
@@ -22,18 +21,15 @@ if TYPE_CHECKING:
 app = Group("cache", "Show or delete cached model responses ($NEGOLAB_CACHE).")
 
 
-@contextmanager
-def _user_cache() -> Iterator[Cache | None]:
-    """Open the user's cache; print a line and yield None if there is none."""
+def _user_cache() -> AbstractContextManager[Cache | None]:
+    """Open the user's cache; print a line if there is none."""
     from negolab.llm.cache import Cache, default_file
 
     file = default_file()
     if file is None or not file.exists():
         print(f"the cache is empty: there is no {file}" if file else "the cache is off (NEGOLAB_CACHE)")
-        yield None
-        return
-    with Cache() as cache:
-        yield cache
+        return nullcontext()
+    return Cache()
 
 
 @app.command()
