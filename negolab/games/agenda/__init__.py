@@ -40,7 +40,7 @@ PRESET_NOTES = {
     "supplier": "A contract of five issues; every message takes 3% of what an agreement pays.",
 }
 FREE = ("turns", "max_chars", "reading")
-"""Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
+"""Parameters that may change under a preset's name; a game that differs in any other does not carry the name."""
 
 EXPLORE = {
     "sliders": {
@@ -49,7 +49,7 @@ EXPLORE = {
     },
     "change": "turns=8",
 }
-"""Sliders and figure of the card of the game in a notebook."""
+"""Sliders and figure on the game's card in a notebook."""
 
 __all__ = [
     "EXPLORE",
