@@ -17,7 +17,7 @@ from negolab.game import Observation, State, freeze
 def told_game(cls: type[AnyGame], params: Mapping[str, Any]) -> AnyGame:
     """Construct a game from the parameters that a seat was told.
 
-    Hidden parameters are None whatever their type, so the game as a whole is not validated.
+    Hidden parameters are None, whatever their type, so the game as a whole is not validated.
 
     Args:
         cls: Class of the game.

@@ -147,7 +147,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         usage: Tokens and attempts that the answer took, see `negolab.llm.endpoint.call.Answer`.
         cost: Cost of the answer in US dollars.
         request_id: The endpoint's id of the request.
-        asked: The last message that the model was sent before it answered.
+        asked: The last message sent to the model before it answered.
         raw: The model's own text, if `text` is derived from it.
         length: Number of characters in a reply that was refused for its length; `text` keeps its beginning.
     """
@@ -254,7 +254,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     """True if the rules forbid telling the other seat one's own numbers."""
 
     measure_units: ClassVar[Mapping[str, str]] = {}
-    """Units of entries of `details`, of measures and of parameters, by name; counts, shares and words have none."""
+    """Units of `details` entries, measures and parameters, by name; counts, shares and words have none."""
 
     report_outcomes: ClassVar[tuple[str, ...]] = (
         *("agreed", "payoff", "efficiency", "turns_to_deal", "first_offer_share", "surplus_share"),
@@ -425,7 +425,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
         """Return the terms of each proposal in `action`, in the order of `stakes`, as plain data for tables.
 
-        `price_cents` is a price in cents, `package` anything else that is proposed: who gets how much of what.
+        `price_cents` is a price in cents, and `package` is anything else that is proposed: who gets how much of what.
         """
         return ()
 
@@ -457,7 +457,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         return {}
 
     def facts(self, seen: Observation[Public, Private]) -> dict[str, Any]:
-        """Return what a seat's table shows of its private state: label to number, text, or a mapping of rows."""
+        """Return what a seat's table shows of its private state: labels with numbers, texts, or mappings of rows."""
         plain: dict[str, Any] = msgspec.to_builtins(seen.private, enc_hook=sorted)
         return plain
 
@@ -476,7 +476,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     # Not to be overridden.
 
     def told(self, seat: Seat) -> Self:
-        """Return the game as `seat` may know it: no preset name, and nothing of what `secrets` lists."""
+        """Return the game as `seat` may know it: no preset name, and nothing that `secrets` lists."""
         hidden = self.secrets(seat)
         changes = hidden if isinstance(hidden, Mapping) else dict.fromkeys(hidden)
         return msgspec.structs.replace(self, preset=None, **changes)

@@ -44,7 +44,7 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
     Attributes:
         pico: `PICO`ths of a US dollar paid.
         input, output, cached, reasoning: `TOKENS` of paid calls.
-        calls: Calls that were paid, or may have been.
+        calls: Calls that were paid for, or may have been.
         answers: The calls that brought an answer.
         uncounted: The calls of unknown usage.
         unpriced: The calls whose tokens are known but whose price is not.
@@ -151,7 +151,7 @@ class Ledger:
     Attributes:
         total: The cost known to have been paid.
         presumed: The presumed cost of calls of unknown usage, for a cap that must hold.
-        largest: The highest cost of a call to each model.
+        largest: The most that a call to each model used.
         games: The cost of each match.
     """
 

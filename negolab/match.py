@@ -483,7 +483,7 @@ def recordable(reply: Any) -> Reply:
 
 
 def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:
-    """Convert a payoff, such as one of numpy's types, to a plain number."""
+    """Convert a payoff, which may have a NumPy type, to a plain number."""
     if isinstance(payoff, Real | None) and is_finite(payoff):
         return payoff if payoff is None else int(payoff) if isinstance(payoff, Integral) else float(payoff)
     found = "a whole number too large for a float" if isinstance(payoff, int) else repr(payoff)

@@ -341,7 +341,7 @@ class Said:
 
     @cached_property
     def action(self) -> Any:
-        """The action, or an Invalid."""
+        """The action, or an `Invalid`."""
         return self._told.parse(self.reply.text, self._seen)
 
 

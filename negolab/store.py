@@ -265,7 +265,7 @@ class Store(AbstractContextManager["Store"]):
 
         Args:
             plan: The plan; the number of matches may grow when a run is resumed.
-            players: Facts that make a player the same in a resumed run, by name.
+            players: Facts by which a player is the same in a resumed run, by the player's name.
             changed: True if the players' code may differ from the code that played the folder's earlier matches.
             **about: Other facts; a resumed run replaces them.
 

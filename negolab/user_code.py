@@ -41,7 +41,7 @@ log = logging.getLogger("negolab.user_code")
 FILE = "sources.json"
 """File in a folder of records: the `CodeSource` of each game in it that is not installed, by the game's id."""
 TRUSTED = "NEGOLAB_TRUSTED"
-"""Environment variable with the path of the list of trusted code."""
+"""Environment variable with the path to the list of trusted code."""
 MAX_BYTES = 16 << 20
 MAX_FILES = 100_000
 """Largest number of bytes in the files that a hash covers, and of files in a package's folder."""

@@ -137,10 +137,10 @@ class WorkerPool:
     Args:
         load: Returns, in each worker, the function that does a job.
         jobs: The jobs; they and their results must be picklable.
-        count: Their number.
+        count: Number of jobs.
         workers: Number of workers.
         keep: Called with jobs that a worker has done, and with their results.
-        fail: Called with a job that cannot be done, and why.
+        fail: Called with a job that cannot be done, and the reason.
         may_begin: Waits while work is paused; returns False if no more jobs may begin.
         notify: Shows a message.
         what: Name of several jobs in messages.
@@ -182,7 +182,7 @@ class WorkerPool:
                 await asyncio.gather(*slots, return_exceptions=True)
 
     async def _fill_slot(self, threads: ThreadPoolExecutor) -> None:
-        """Run a worker until no job is left, and a new one when it dies."""
+        """Run a worker until no job is left, and start a new one when it dies."""
         ask = partial(asyncio.get_running_loop().run_in_executor, threads)
         owed: deque[Any] = deque()
         alone = deaths = 0

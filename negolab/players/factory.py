@@ -82,7 +82,7 @@ def class_factory(
         origin: The text or object with which the user named it.
 
     Raises:
-        ValueError: A parameter does not exist or has the wrong type, it is no player, or it cannot play the game.
+        ValueError: A parameter does not exist or has the wrong type, it is not a player, or it cannot play the game.
     """
     own, label = dict(params), None
     if "label" in own and not _takes_label(make):

@@ -8,7 +8,8 @@ resumed or branched is like any other. A game takes part through three functions
   the `low` of a range, and the seat's `utilities` per option, or `slope` and `bias` for a number. `reservation` is the
   utility of no deal, and `steps` is the number of messages; each message multiplies the utility of an agreement by
   `discount` and, if `no_deal_is_discounted`, also that of no deal.
-- `heard(game, seen)`: the moves so far, of both seats in turn: an option's number per issue, or None without an offer.
+- `heard(game, seen)`: the moves so far, from both seats in turn: an option's number per issue, or None without an
+  offer.
 - `act(game, seen, move)`: the action for a move; None if the rules have none.
 """
 

@@ -43,7 +43,7 @@ negmas.events.random = negmas.mechanisms.random = random.Random(0)
 
 
 class Other(SAONegotiator):
-    """The other seat: its moves come as actions of the mechanism's steps."""
+    """The other seat: its moves come as actions in the mechanism's steps."""
 
     def propose(self, state: Any, dest: str | None = None) -> Any:
         raise RuntimeError("the agent raised a TypeError")  # a mechanism then takes the step again without an action

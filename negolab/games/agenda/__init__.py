@@ -1,4 +1,4 @@
-"""Two players agree on one option for each of several issues, by messages and offers in turns.
+"""Two players take turns with messages and offers to agree on one option for each of several issues.
 
 Each side has its own points per option. A TOML file, the scenario, defines the game without Python.
 """
@@ -15,7 +15,7 @@ from negolab.games.agenda.state import Entry, Message, Private, Public
 TITLE = "Agenda: agree on several issues"
 TABLE = "negolab_widgets.tables.agenda.controls:AgendaTable"
 SCENARIOS = data_folder() / "scenarios"
-"""Folder of scenario files; each is a preset by its name."""
+"""Folder of scenario files, each of which is a preset under its name."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "casino": {

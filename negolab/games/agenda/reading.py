@@ -1,6 +1,6 @@
 """Reading and writing messages: tokens in brackets, and talk around them. Every step is linear in the text's length.
 
-`[Accept]`, `[Reject]`, `[Walk away]` and `[Offer: salary = $55,000; food = 2]`, in any case and order; names and
+`[Accept]`, `[Reject]`, `[Walk away]` and `[Offer: salary = $55,000; food = 2]`, in any letter case and order; names and
 options are compared after folding. Other text in brackets is talk.
 """
 
@@ -192,7 +192,7 @@ def _fold_short(text: str, known: Vocabulary) -> str:
 
 
 def _units(digits: str, issue: Issue) -> int | None:
-    """Read ASCII digits as a number of units; None if there are not that many."""
+    """Read ASCII digits as a number of units; None for anything else, or for more than there are."""
     if not (digits.isascii() and digits.isdigit()):
         return None
     digits = digits.lstrip("0") or "0"

@@ -34,7 +34,7 @@ class MoveResult(NamedTuple):
 
 
 def total(numbers: Mapping[str, int], names: Collection[str]) -> int:
-    """Sum numbers over a set of items; `KeyError` for an unknown item."""
+    """Sum numbers over a set of items; raise `KeyError` for an unknown item."""
     return sum(map(numbers.__getitem__, names))
 
 

@@ -199,7 +199,7 @@ def measures(record: Record) -> dict[str, Any]:
         norm_concession: the seat's mean concession as a percentage of the most it could reach
         stubbornness: share of repeats among the seat's own proposals
         pareto_proposals: share of the proposals that no set within the limit dominates; empty: more than 50 items
-        switches: share of the proposals that follow one of the other seat
+        switches: share of the proposals that follow one by the other seat
         change: mean part of a set that differs from the previous proposal; may exceed 1
     """
     game: Any = record.game

@@ -62,7 +62,7 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def language(name: str) -> Language:
-    """Load a language by name; `ValueError` if there is none."""
+    """Load a language by name; raise `ValueError` if there is none."""
     if name not in languages():
         raise ValueError(f"language must be one of {', '.join(languages())}, not {name!r}")
     return msgspec.convert(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")), Language)

@@ -96,7 +96,8 @@ def has_digit(text: str) -> bool:
 
 
 def read_numbers(text: str, lo: int, hi: int, unit_guard: bool) -> Numbers:
-    """Read all numbers from left to right; the range `lo` to `hi` is tested on the exact value, before rounding."""
+    """Read all numbers from left to right; the range `lo` to `hi` is checked against the exact value, before
+    rounding."""
     prices: set[int] = set()
     starts: list[int] = []
     outside = malformed = False

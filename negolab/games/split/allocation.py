@@ -18,7 +18,7 @@ def allocate(
     Args:
         rule: "proportional" or "exact".
         stock: Units of each type.
-        ask_a: Units that A asks for; may exceed the stock; None is no deal (exact rule only).
+        ask_a: Units that A asks for; may exceed the stock; None for no deal (exact rule only).
         ask_b: The same for B.
 
     Returns:

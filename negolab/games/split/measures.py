@@ -249,7 +249,7 @@ def measures(record: Record) -> dict[str, Any]:
 
     Returns:
         rounds: rounds played
-        mean_efficiency: mean over rounds of points paid per points possible
+        mean_efficiency: mean over rounds of the points paid as a share of those possible
         agreement_rate: share of rounds in which the division was agreed
         overclaim_rate: share of rounds in which both together asked for more than there was
         overclaim_units: mean units that both together asked for beyond the stock

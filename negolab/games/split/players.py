@@ -31,13 +31,13 @@ from negolab.protocols import Scripted
 
 
 def messages_this_round(seen: Seen, seat: Seat) -> list[str]:
-    """Return the messages of a seat in this round, in order."""
+    """Return a seat's messages in this round, in order."""
     public = seen.public
     return [sent.text for sent in public.messages if sent.round == public.round and sent.seat == seat]
 
 
 def stated_by(game: Split, seen: Seen, seat: Seat) -> Statement | None:
-    """Return the latest readable statement of a seat about itself in this round."""
+    """Return a seat's latest readable statement about itself in this round."""
     return latest_statement(messages_this_round(seen, seat), game.items, game.show == "hand")
 
 

@@ -219,7 +219,7 @@ def name_table(items: tuple[Any, ...]) -> NameTable:
 # Bodies of proposals: a list of units, `<hats>4</hats>` elements, a JSON object, a number, or no deal.
 
 Pairs = list[tuple[str, str]]
-"""(name, digits) in the order written; names not yet known, digits not yet converted."""
+"""(name, digits) in the order written; names are not yet checked, and digits not yet converted."""
 
 _ENTRY = re.compile(r"([0-9]++)\s*+([a-z]++)|([a-z]++)\s*+[:=]\s*+([0-9]++)")
 _BETWEEN = re.compile(r"(?:[\s,;&]|and(?![a-z]))++")

@@ -286,7 +286,7 @@ class Split(Parameters, frozen=True, kw_only=True):
             return State(public, _final_privates(private["A"].earned, private["B"].earned), state.hidden)
         if was.phase == "talk":
             return self._talk(state, Sent(was.round, seat, "", True))
-        # Unread words are no consent: asking for 0 would complete a deal with a seat that asks for everything.
+        # Unread words are not consent: asking for 0 would complete a deal with a seat that asks for everything.
         ask = None if self.rule == "exact" else (0,) * len(was.stock)
         return self._file(state, {seat: ask}, (seat,))
 

@@ -20,7 +20,7 @@ def delivered(text: str) -> str:
 
 
 class _Errors:
-    """Tolerated errors and notices of the moving seat during one message."""
+    """The moving seat's tolerated errors and notices during one message."""
 
     def __init__(self, own: Private) -> None:
         self.tolerated = own.errors
