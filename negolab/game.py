@@ -236,7 +236,7 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
 
     @property
     def has_paid_rounds(self) -> bool:
-        """True if each of several rounds pays by itself, and the last one ends the match rather than an agreement."""
+        """True if each of several rounds pays by itself, and the last one, not an agreement, ends the match."""
         return self.pays_as_it_goes and getattr(self, "rounds", 1) > 1
 
     @property
@@ -259,8 +259,8 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     report_outcomes: ClassVar[tuple[str, ...]] = (
         *("agreed", "payoff", "efficiency", "turns_to_deal", "first_offer_share", "surplus_share"),
     )
-    """Columns of `tables.measures` that a report compares, most important first; a seat's own are without its
-    letter."""
+    """Columns of `tables.measures` that a report compares, most important first; a seat's own columns are given without
+    its letter."""
 
     seat_words: ClassVar[Mapping[str, str]] = {}
     """Words that people read for the seats' words in `details`, if the rules fix words that mislead elsewhere."""

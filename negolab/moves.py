@@ -116,7 +116,7 @@ class Move(msgspec.Struct, frozen=True, gc=False):
 
 
 class Moves(msgspec.Struct, frozen=True, gc=False):
-    """Everything that a seat may do now: one of `moves`, with the fields `before` and `beside` it in any case.
+    """Everything that a seat may do now: one of `moves`, together with the fields `before` and `beside` it.
 
     Args:
         moves: At least one.

@@ -114,8 +114,8 @@ def with_arrows(body: str) -> str:
 
 
 def left_out(text: str, parts: Iterable[tuple[str, str]] = ()) -> tuple[tuple[int, int, str], ...]:
-    """Return where the parts of a text are that were not used, and why: reasoning, lines that do not count, and `parts`
-    in order, as they are written, each with a reason ("": this one was used)."""
+    """Return where each unused part of a text is, and why it was not used: reasoning, lines that do not count, and
+    `parts` in order, as they are written, each with a reason ("": this one was used)."""
     rest = without_reasoning(text) or ""
     start = at = len(text) - len(rest)
     left = [(0, start, "reasoning")] if start else []
@@ -412,7 +412,7 @@ class _Judge:
                 one.why, other.why = one.why or "vetoed", other.why or "vetoed"
 
     def _segment_start(self, at: int, start: int, last_counting: int) -> int:
-        """Return where the part of a sentence that a token belongs to begins."""
+        """Return the start of the part of a sentence that a token belongs to."""
         if self._low[max(0, at - 4) : at].strip() == "so":
             return at
         place = bisect_right(self._breaks, at)
@@ -447,8 +447,8 @@ def _lower(text: str) -> str:
 
 
 def _let_last_lines_decide(spoken: Spoken, lines: list[str]) -> None:
-    """Make what comes before the last lines inert if they hold nothing but tokens; otherwise, the last of different
-    replies decides, if it is alone in its sentence and none of another kind is."""
+    """Make what comes before the last lines inert if those hold nothing but tokens; otherwise, the last of several
+    different replies decides, if it is alone in its sentence and none of another kind is."""
     tokens, last, everything = spoken.tokens, len(spoken.tokens), False
     said = [line for line in lines if line]
     while said and (found := PHRASES.LAST_LINE.fullmatch(said.pop())):

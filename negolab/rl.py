@@ -141,9 +141,9 @@ class _Table:
 class NegotiationEnv(gymnasium.Env):
     """One seat against a player, for Gymnasium.
 
-    The reward comes at the end. Observations are texts, which `actions="choice"` accompanies with the mask for the
-    options; `info["seen"]` is the same as data, and `info["options"]` holds the options in words. A match that was
-    stopped is truncated. `match` is the current match, and `match.record()` its record.
+    The reward comes at the end. Observations are texts, together with the mask for the options if `actions="choice"`;
+    `info["seen"]` is the same as data, and `info["options"]` holds the options in words. A match that was stopped is
+    truncated. `match` is the current match, and `match.record()` its record.
 
     Args:
         game: A game, or the name of one.

@@ -114,7 +114,7 @@ Parsed = TypeVar("Parsed")
 
 
 PART = 1 << 20
-"""Smallest number of bytes of a file of records that are worked on at once; a part ends with a line."""
+"""Smallest number of bytes of a file of records that are processed together; a part ends with a line."""
 
 
 def file_parts(file: Path) -> Iterator[tuple[int, int]]:

@@ -93,7 +93,7 @@ class Texts:
         return _overrides.get().get(f"{self.group}.{kind}.{name}".lower(), default or name)
 
     def names(self, game: Any) -> dict[str, str]:
-        """Return the names that a game's parameters bring along, by key."""
+        """Return the names that come with a game's parameters, by key."""
         return {}
 
     def defaults(self) -> dict[str, str]:

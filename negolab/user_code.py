@@ -119,7 +119,8 @@ class NoSuchModule(ImportError, ValueError):
 
 
 class _Finder(MetaPathFinder):
-    """Find the modules of code that was read; refuse it, and negolab, whatever lies beside them unhashed."""
+    """Find the modules of code that was read; keep it, and negolab, from importing whatever lies beside them
+    unhashed."""
 
     codes: ClassVar[dict[str, Code]] = {}
     """Code that was loaded, by the names of its top-level modules."""

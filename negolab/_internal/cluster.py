@@ -55,7 +55,7 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
 def _local_cluster(workers: int) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
-    # Dask passes on where this process searches.
+    # Dask passes on this process's search path.
     path, sys.path[:] = list(sys.path), searched()
     try:
         cluster = LocalCluster(
@@ -187,7 +187,7 @@ _idle: defaultdict[str, list[ProcessWorker]] = defaultdict(list)
 
 
 def _do_there(pool: str, load: Load, jobs: Sequence[Any]) -> Slice:
-    """Do jobs in a Dask worker, in a process of their own."""
+    """Do jobs in a Dask worker, using a separate process."""
     try:
         worker = _idle[pool].pop()
     except IndexError:

@@ -140,7 +140,8 @@ def check_in_place(path: Path, opened: os.stat_result, written: int | None = Non
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Let files and folders made inside be the user's alone (0600 and 0700), because they hold what people said."""
+    """Make files and folders created inside accessible only to the user (0600 and 0700), because they hold what people
+    said."""
     before = os.umask(0o077)
     try:
         yield

@@ -82,5 +82,5 @@ def _enable_wal(cursor: Any, patience: float) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    # A writer takes the lock at once; one that reads first and writes later could be refused in between.
+    # A writer takes the lock immediately; one that reads first and writes later could be refused in between.
     connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE")

@@ -84,8 +84,8 @@ def _private(game: Parameters, seat: Seat, tables: Mapping[Seat, PointsTable]) -
 
 
 def vary(game: Parameters, state: Position, seat: Seat, rng: random.Random) -> Position:
-    """Redraw the reservation value and brief of `seat`, and its points as far as the other seat does not see them: not
-    at all if they are shown, and without changing the order of the issues if that is shown."""
+    """Redraw the reservation value and brief of `seat`, and its points in ways that the other seat does not see: not at
+    all if they are shown, and without changing the order of the issues if that is shown."""
     own = state.private[seat]
     varied = msgspec.structs.replace(
         own,

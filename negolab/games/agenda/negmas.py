@@ -36,7 +36,7 @@ def heard(game: Agenda, seen: Seen) -> list[Agreement | None]:
 
 
 def act(game: Agenda, seen: Seen, move: Move) -> Message | None:
-    """Return the message for a move; if it is impossible, reject or, failing that, ask for an offer or walk away."""
+    """Return the message for a move; if it is impossible, reject, or else ask for an offer, or else walk away."""
     if isinstance(move, tuple) and not game.is_last(seen.public):
         return Message(offer=seen_by_author(seen.seat, game.agenda, move))
     if move == "accept" and seen.public.standing is not None:

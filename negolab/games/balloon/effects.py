@@ -24,8 +24,8 @@ class IllegalMove(NamedTuple):
 
 
 class MoveResult(NamedTuple):
-    """The open proposals after a message, its author's first; the set agreed on; the reason if the match is lost at
-    once."""
+    """The open proposals after a message, its author's first; the set agreed on; the reason if the match is lost
+    immediately."""
 
     mine: tuple[Names, ...]
     theirs: tuple[Names, ...]

@@ -100,7 +100,7 @@ _NESTED = r"\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}"
 _MAX_CACHED_TEXT = 4_000
 
 NO_SET: Names = frozenset({None})  # type: ignore[arg-type]
-"""Stands for a dict, which the reference's rules and not its reader refuse; equals no set that can be read."""
+"""Stands for a dict, which the reference's rules refuse and its reader does not; equals no set that can be read."""
 
 
 class ReadError(NamedTuple):

@@ -107,7 +107,7 @@ def is_sendable(text: str, max_chars: int, *, free: bool = False) -> bool:
 
 
 def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid:
-    """Return the message in a reply, with its tags; what stands around it is never delivered.
+    """Return the message in a reply, with its tags; the text around it is never delivered.
 
     Args:
         text: The reply.

@@ -102,10 +102,10 @@ class RandomLegal(_Trader):
 
 
 class GreedyHonest(_Trader):
-    """Takes any gain: accepts any trade that gains at its own values, and offers the one that gains itself most among
-    those from which the other gains by estimate and whose goods the other certainly holds. Greedy in its share, honest
-    in that it believes every offer it makes to be good for both. With `estimate` base, it takes the base values for the
-    other's values; with mean, the means of the ranges from which they are drawn."""
+    """Takes any gain: accepts any trade that is a gain at its own values, and offers the one with the largest gain for
+    itself among those from which the other gains by estimate and whose goods the other certainly holds. Greedy in its
+    share, honest in that it believes every offer it makes to be good for both. With `estimate` base, it takes the base
+    values for the other's values; with mean, the means of the ranges from which they are drawn."""
 
     def __init__(self, *, estimate: Estimate = "base", seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -159,8 +159,8 @@ class GreedyHonest(_Trader):
 
 
 class FairSplit(GreedyHonest):
-    """Trades evenly: accepts a trade that gains itself at least what it gains the other by estimate, and offers the
-    trade whose smaller gain, by its own values or its estimate, is largest: split as evenly as whole goods allow."""
+    """Trades evenly: accepts a trade whose gain for itself is at least the other's by estimate, and offers the trade
+    whose smaller gain, by its own values or its estimate, is largest: split as evenly as whole goods allow."""
 
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:

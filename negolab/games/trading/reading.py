@@ -141,7 +141,7 @@ def parse_fair(body: str) -> Deal | None:
 
 
 def parse_lenient(text: str) -> tuple[Deal | None, bool]:
-    """Parse the first offer token, and return True beside it if it is malformed; (None, False) if there is none."""
+    """Return the first offer token's deal, and True if that token is malformed; (None, False) if there is none."""
     token = _LENIENT.search(text)
     if token is None:
         return None, False

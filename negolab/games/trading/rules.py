@@ -57,8 +57,8 @@ from negolab.theory.surplus import exchange_frontier
 
 
 def stakes(game: Trading, state: Position, seat: Seat, move: Move) -> tuple[dict[Seat, int | float], ...]:
-    """Return both gains since the start as if the move's offer were accepted at once, because the payoff, a win or a
-    loss, depends on the whole match. () if there is no offer or the other seat cannot cover it."""
+    """Return both gains since the start as if the move's offer were accepted immediately, because the payoff, a win or
+    a loss, depends on the whole match. () if there is no offer or the other seat cannot cover it."""
     after = game.step(state, {seat: move})
     offer, taker = after.public.messages[-1].offer, other(seat)
     if offer is None or not covers(after.private[taker].holdings, offer.want):
