@@ -79,10 +79,10 @@ def replay(source: Any) -> Any:
 
 
 if "IPython" in sys.modules:
-    # Games, matches, runs and records show themselves in notebooks; elsewhere no screen is imported.
+    # Games, matches, runs and records display themselves in notebooks; elsewhere, no screen is imported.
     import_module("negolab_widgets")
 
 
 def __dir__() -> list[str]:
-    # Completion offers the public names only, not submodules that happen to be imported.
+    # Completion offers only the public names, not submodules that happen to be imported.
     return __all__

@@ -1,4 +1,4 @@
-"""Entry point of `python -m negolab`."""
+"""Entry point for `python -m negolab`."""
 
 from negolab.cli import main
 

@@ -1,4 +1,4 @@
-"""Games found by name, module or file: their parts and their construction, also from stored parameters."""
+"""Games found by name, module or file: their parts and their construction, including from stored parameters."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from negolab.scenarios import SUFFIX, read_scenario, read_scenarios
 from negolab.user_code import CodeSource
 
 BEGUN_WITH = "NEGOLAB_BEGUN_WITH"
-"""Variable of the environment of a sweep's cells: as JSON, by game, the parameters that its first cells knew."""
+"""Environment variable for a sweep's cells: the parameters that its first cells knew, by game, as JSON."""
 
 AnyGame = Game[Any, Any, Any]
 GROUP = "negolab.games"
 """Entry point group in which an installed package names its games: `name = "package.module"`."""
 _PACKAGE = "negolab.games."
 _imported: set[str] = set()
-"""Names of the modules that were imported by path or dotted name, as homes of games."""
+"""Names of the modules that were imported, by path or dotted name, as homes of games."""
 untrusted: dict[str, str] = {}
-"""References to the code of games, by their id, that folders name and the user has not run."""
+"""References, by id, to the code of games that folders name and the user has not run."""
 
 
 @cache
@@ -44,7 +44,7 @@ def game_names() -> tuple[str, ...]:
 
 @cache
 def _installed() -> dict[str, str]:
-    """Return the module of each installed game by its name; a package cannot replace one of negolab's."""
+    """Return each installed game's module by name; a package cannot replace one of negolab's games."""
     own = {m.name: _PACKAGE + m.name for m in pkgutil.iter_modules([str(Path(__file__).parent / "games")])}
     return {point.name: point.value for point in user_code.entry_points(GROUP)} | own
 
@@ -53,8 +53,8 @@ def list_games() -> dict[str, tuple[str, ...]]:
     """List the games by name, with their presets.
 
     Returns:
-        Names of presets by name of the game, the default preset first: negolab's own games, those of packages with
-        entry points, and those that this process has loaded by file or module.
+        Preset names by game name, the default preset first, for negolab's own games, those of packages with entry
+        points, and those that this process has loaded by file or module.
 
     Example:
         >>> list_games()["trading"]
@@ -71,7 +71,7 @@ def game_module(name: str) -> ModuleType:
 
     Args:
         name: The name or alias of an installed game, a dotted module path, or the path of a `.py` file or of a folder
-            with an `__init__.py`; the last three also pinned to a hash, see `CodeSource.pinned`.
+            with an `__init__.py`; the last three may also be pinned to a hash, see `CodeSource.pinned`.
 
     Raises:
         ValueError: There is no such game, or its module cannot be imported.
@@ -95,7 +95,7 @@ def game_module(name: str) -> ModuleType:
 
 
 def _suggest_file(name: str) -> str:
-    """Say how a file or folder of this name is named as a game; "" if there is none."""
+    """Say how to name a file or folder of this name as a game; "" if there is none."""
     if Path(f"{name}.py").is_file():
         return f"for the file in the current folder, write {name}.py"
     return f"the folder {name} has no __init__.py" if Path(name).is_dir() else ""
@@ -109,14 +109,14 @@ def _import_installed(name: str, home: str) -> ModuleType:
 
 
 def part(game: AnyGame | str, name: str) -> Any:
-    """Return what a game's module holds beside its rules, such as `PLAYERS`, `MEASURES`, `FRONT` or `TABLE`.
+    """Return what a game's module holds besides its rules, such as `PLAYERS`, `MEASURES`, `FRONT` or `TABLE`.
 
-    It is found under this name in the module, else in the submodule of the same name in lower case, which is imported
-    at first use; a submodule without such a name is the part itself. So a participant's process loads the rules only.
+    It is found under this name in the module, or else in the submodule of the same name in lowercase, which is imported
+    on first use; a submodule without such a name is itself the part. A participant's process thus loads only the rules.
 
     Args:
         game: A game, or the id of an installed or imported one.
-        name: The part's name, in upper case.
+        name: The part's name, in uppercase.
 
     Returns:
         The part; None if the game has none.
@@ -132,11 +132,11 @@ def part(game: AnyGame | str, name: str) -> Any:
 
 
 _MAPS = {"PLAYERS": "classes", "MEASURES": "functions"}
-"""Parts that map names to what can be called, and what that is."""
+"""Parts that map names to callables, and the word for those."""
 
 
 def _checked_part(module: ModuleType, name: str, found: Any) -> Any:
-    """Return a part of a module; `ValueError` if it is one of `_MAPS` and has another form."""
+    """Return a part of a module; raise `ValueError` if it is in `_MAPS` and has another form."""
     if name not in _MAPS or (name == "MEASURES" and callable(found)):
         return found
     must = f"{name} of {module.__name__} must map names to {_MAPS[name]}"
@@ -149,7 +149,7 @@ def _checked_part(module: ModuleType, name: str, found: Any) -> Any:
 
 
 def _home_module(game: str) -> ModuleType:
-    """Return the module of a game by its id; one that is not installed must have been imported before."""
+    """Return a game's module, given the game's id; one that is not installed must already have been imported."""
     home, _, name = game.partition(":")
     if not name:
         return game_module(home)
@@ -159,7 +159,7 @@ def _home_module(game: str) -> ModuleType:
 
 
 def source(game: AnyGame) -> CodeSource | None:
-    """Return where a game's code came from; None for an installed game and for one without a file."""
+    """Return where a game's code came from; None for an installed game or one without a file."""
     return None if ":" not in game_id(game) else user_code.source_of(module_of(game))
 
 
@@ -171,7 +171,7 @@ def text_front(game: AnyGame, seat: Seat, *, closing: str = "") -> Callable[[Seq
     Args:
         game: The game.
         seat: The seat.
-        closing: Words instead of the game's own closing, where a study goes on after the match; "" keeps the game's.
+        closing: Words to replace the game's own closing, if a study continues after the match; "" keeps the game's.
     """
     module: Any = part(game, "FRONT")
     if module is None or seat != module.SEAT:
@@ -183,24 +183,24 @@ def text_front(game: AnyGame, seat: Seat, *, closing: str = "") -> Callable[[Seq
 
 
 def _close(text: str, marker: str, closing: str) -> str:
-    """Replace the closing of a text, which begins with `marker`; a text without one stays."""
+    """Replace the closing of a text, which begins with `marker`; a text without one is unchanged."""
     before, found, _ = text.partition(marker)
     return f"{before}{closing}" if found else text
 
 
 def front_seat(name: str) -> Seat | None:
-    """Return the seat whose texts a game fixes, which is the one made for a person; None if it fixes none."""
+    """Return the seat whose texts a game fixes, which is the one meant for a person; None if it fixes none."""
     return getattr(part(name, "FRONT"), "SEAT", None)
 
 
 def title(name: str) -> str:
-    """Return the title on screen of a game by its name or id: its module's TITLE, else the name."""
+    """Return a game's title on screen, given its name or id: its module's TITLE, or else the name."""
     return getattr(_home_module(name), "TITLE", name.partition(":")[0])
 
 
 def presets(module: ModuleType) -> dict[str, dict[str, Any]]:
-    """Return changes of parameters by name of the preset: the module's PRESETS, then the files in its folder SCENARIOS;
-    a module without either has the one preset `default`."""
+    """Return parameter changes by preset name: the module's PRESETS, then the files in its SCENARIOS folder; a module
+    with neither has the one preset `default`."""
     by_name = getattr(module, "PRESETS", None) or {}
     if not (isinstance(by_name, dict) and all(isinstance(changes, dict) for changes in by_name.values())):
         raise ValueError(f"PRESETS of {module.__name__} must map names to changes of parameters")
@@ -216,7 +216,7 @@ def scenario_game(path: str | os.PathLike[str]) -> str:
     """Return the name of the game that a scenario file is written for.
 
     Raises:
-        ValueError: No game that has scenarios takes the file; the message says why, of each of them.
+        ValueError: No game that has scenarios accepts the file; the message says why for each of them.
     """
     faults = []
     for name in list_games():
@@ -231,20 +231,20 @@ def scenario_game(path: str | os.PathLike[str]) -> str:
 
 
 def data_folder() -> Path:
-    """Return the folder of the data that negolab ships: inside the package in a wheel, at the top of a checkout."""
+    """Return the folder with the data that negolab ships: inside the package in a wheel, at the top in a checkout."""
     package = Path(__file__).parent
     return package / "data" if (package / "data").is_dir() else package.parent / "data"
 
 
 def preset_notes(module: ModuleType) -> dict[str, str]:
-    """Return a sentence on each preset that both seats may read: the module's PRESET_NOTES, if there are any."""
+    """Return a sentence about each preset that both seats may read: the module's PRESET_NOTES, if there are any."""
     return dict(getattr(module, "PRESET_NOTES", {}))
 
 
 def preset_title(module: ModuleType, preset: str) -> str:
-    """Return the title of a preset: that of the module's PRESET_TITLES, its own parameter `title`, or its name.
+    """Return a preset's title: the one in the module's PRESET_TITLES, its own parameter `title`, or its name.
 
-    A title may tell the treatment, so only the researcher's screens show it.
+    A title may reveal the treatment, so only the researcher's screens show it.
     """
     own = presets(module).get(preset, {}).get("title", preset)
     return str(getattr(module, "PRESET_TITLES", {}).get(preset, own))
@@ -267,7 +267,7 @@ def game_class(module: ModuleType) -> type[AnyGame]:
 
 
 _METHODS = ("deal", "turn", "parse", "say", "options", "step", "outcome", "prompt")
-"""Methods that every game writes."""
+"""Methods that every game defines."""
 
 
 def holds_game(module: ModuleType) -> bool:
@@ -292,17 +292,17 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
 
     Args:
         game: The name or alias of an installed game, a dotted module path, the path of a `.py` file or of a package's
-            folder, or a `Game` instance. A module that is named is imported, which runs its code.
-        preset: Name of a preset, or a scenario: a TOML file of parameters, ending in `.toml`. None: the default preset.
-            Not for an instance.
-        **params: Parameters that differ from the preset's. Lists become tuples. `scenario` says the same as `preset`.
+            folder, or a `Game` instance. Naming a module imports it, which runs its code.
+        preset: Name of a preset, or a scenario: a TOML file of parameters, ending in `.toml` (None: the default
+            preset). Not for an instance.
+        **params: Parameters that differ from the preset's. Lists become tuples. `scenario` is the same as `preset`.
 
     Returns:
-        The game. Its `preset` is the preset's name; None if a parameter was changed that is not in the module's
-        `FREE`, where there is one.
+        The game. Its `preset` is the preset's name; None if the module has a `FREE` and a parameter outside it was
+        changed.
 
     Raises:
-        ValueError: The game, preset or parameter is unknown, or a value is invalid; suggests similar names.
+        ValueError: The game, preset or parameter is unknown, or a value is invalid; the message suggests similar names.
 
     Example:
         >>> game = load("split", preset="trust-and-split", rounds=5)
@@ -347,13 +347,13 @@ def load(game: str | os.PathLike[str] | AnyGame, preset: str | None = None, **pa
 
 
 def _as_begun(game: AnyGame, given: Collection[str]) -> AnyGame:
-    """Return a game as the sweep that this process plays for began with it, but for the parameters that are given."""
+    """Return a game as the sweep that this process plays for began with it, except for the given parameters."""
     begun = json.loads(os.environ.get(BEGUN_WITH, "{}")).get(game_id(game))
     return game if begun is None else with_legacy_defaults(game, {*begun, *given})
 
 
 def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
-    """Construct a game from plain data; `ValueError` names a parameter that is unknown or has the wrong type."""
+    """Construct a game from plain data; a `ValueError` names a parameter that is unknown or has the wrong type."""
     fields = cls.__struct_encode_fields__
     for name in params:
         if name not in fields:
@@ -363,15 +363,15 @@ def make_game(cls: type[AnyGame], params: dict[str, Any]) -> AnyGame:
 
 
 def parameters(game: AnyGame) -> dict[str, Any]:
-    """Return all parameters of a game but the preset's name, as plain data."""
+    """Return all of a game's parameters except the preset's name, as plain data."""
     plain: dict[str, Any] = msgspec.to_builtins(game)
     del plain["preset"]
     return plain
 
 
 def parameter_meanings(game: AnyGame) -> Mapping[str, str]:
-    """Return the meanings of a game's parameters: those in the guide, or of a researcher's own game the descriptions of
-    its fields (`msgspec.Meta(description=...)`)."""
+    """Return the meanings of a game's parameters: those in the guide or, for a researcher's own game, its fields'
+    descriptions (`msgspec.Meta(description=...)`)."""
     named = msgspec.structs.fields(type(game))
     described = ((field.name, meta) for field in named for meta in getattr(field.type, "__metadata__", ()))
     own = {name: str(meta.description) for name, meta in described if getattr(meta, "description", None)}
@@ -379,21 +379,21 @@ def parameter_meanings(game: AnyGame) -> Mapping[str, str]:
 
 
 def module_of(game: AnyGame) -> ModuleType:
-    """Return the module a game belongs to, which holds its PRESETS and other parts."""
+    """Return the module that a game belongs to, which holds its PRESETS and other parts."""
     return _home_module(game_id(game))
 
 
 def game_id(game: AnyGame) -> str:
-    """Return the name that records keep: that of an installed game, or `module:Class`."""
+    """Return the name that records keep: the name of an installed game, or `module:Class`."""
     return _home(type(game))
 
 
 @cache
 def _home(cls: type[AnyGame]) -> str:
-    """Return the id of the games of a class.
+    """Return the id of a class's games.
 
-    Its module is the innermost around the class that is installed or was imported as a game; else the innermost
-    package that shows the class; else its own.
+    Its module is the innermost one around the class that is installed or was imported as a game, or else the innermost
+    package that shows the class, or else the class's own.
     """
     around = _modules_around(cls.__module__)
     installed = {home: name for name, home in _installed().items()}
@@ -413,12 +413,12 @@ def _modules_around(module: str) -> list[str]:
 
 
 def _suggest_scenario(preset: str) -> str:
-    """End an error message about a preset that is rather a file; "" if there is no such file."""
+    """Return the end of an error message about a preset that is really a file; "" if there is no such file."""
     try:
         if Path(f"{preset}{SUFFIX}").is_file():
             return f"did you mean {preset}{SUFFIX}?"
         return f"the name of a scenario file must end in {SUFFIX}" if Path(preset).is_file() else ""
-    except OSError:  # its name is too long
+    except OSError:  # the name is too long
         return ""
 
 
@@ -428,8 +428,8 @@ def describe(game: AnyGame) -> str:
 
 
 def imported_class(game: str) -> type[AnyGame]:
-    """Return the class that a record's game id names. Reading a record never imports what it names: a game that is not
-    ours must have been imported before."""
+    """Return the class that a record's game id names. Reading a record never imports what it names, so a game that is
+    not ours must already have been imported."""
     home, _, name = game.partition(":")
     if not name:
         if home not in game_names():
@@ -460,12 +460,12 @@ def _not_imported(game: str) -> str:
 
 
 def stored_game(game: str, preset: str | None, params: Mapping[str, Any]) -> AnyGame:
-    """Construct a game from stored parameters, adding its `legacy_defaults` for parameters that came later."""
+    """Construct a game from stored parameters, adding its `legacy_defaults` for parameters that were added later."""
     cls = imported_class(game)
     return make_game(cls, {**cls.legacy_defaults, **params, "preset": preset})
 
 
 def with_legacy_defaults(game: AnyGame, params: Collection[str]) -> AnyGame:
-    """Give a new game the `legacy_defaults` of parameters that are not in `params`, the names of the stored ones."""
+    """Give a new game the `legacy_defaults` for parameters that are not in `params`, the names of the stored ones."""
     missing = {name: value for name, value in game.legacy_defaults.items() if name not in params}
     return msgspec.structs.replace(game, **missing) if missing else game

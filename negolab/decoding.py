@@ -1,4 +1,4 @@
-"""Starts, observations and games as a seat was told of them, decoded from what a record or another process holds."""
+"""Starts, observations and games as told to a seat, decoded from what a record or another process holds."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from negolab.game import Observation, State, freeze
 def told_game(cls: type[AnyGame], params: Mapping[str, Any]) -> AnyGame:
     """Construct a game from the parameters that a seat was told.
 
-    Hidden parameters are None whatever their type, so the game as a whole is not validated.
+    Hidden parameters are None, whatever their type, so the game as a whole is not validated.
 
     Args:
         cls: Class of the game.
@@ -48,7 +48,7 @@ def state_type(cls: type[AnyGame]) -> Any:
 
 
 def decode_observation(cls: type[AnyGame], plain: dict[str, Any]) -> Observation[Any, Any]:
-    """Convert a plain observation to a typed one; `ValueError` names the invalid field."""
+    """Convert a plain observation to a typed one; a `ValueError` names the invalid field."""
     public, private = (field.type for field in msgspec.structs.fields(state_type(cls))[:2])
     with located(f"the observation does not fit {cls.__name__}", msgspec.ValidationError):
         shown = msgspec.convert(plain["public"], type=public)
@@ -57,7 +57,7 @@ def decode_observation(cls: type[AnyGame], plain: dict[str, Any]) -> Observation
 
 
 def decode_state(cls: type[AnyGame], plain: Any) -> State[Any, Any]:
-    """Convert a plain initial state to a typed one; `ValueError` names the invalid field."""
+    """Convert a plain initial state to a typed one; a `ValueError` names the invalid field."""
     with located(f"the start does not fit {cls.__name__}", msgspec.ValidationError):
         state = msgspec.convert(plain, type=state_type(cls))
     if set(state.private) != {"A", "B"}:

@@ -1,8 +1,8 @@
-"""The moves of a game that does not say them: what its options and the types of its actions tell.
+"""The moves of a game that does not define them, derived from its options and the types of its actions.
 
-Each type of action among the options is a move, and its fields are those of the type: a whole number from the least to
-the most of the options, one of the values that they have, some of those in a set, or free text. Actions of which that
-cannot be said are chosen from a list of their words.
+Each type of action among the options is a move, with the type's fields: a whole number from the options' smallest to
+their largest, one of their values, some of those in a set, or free text. Actions that do not fit this are chosen from a
+list of their words.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import msgspec
 from negolab.moves import HEAD, Choice, Count, Field, Move, Moves, Several, Words, as_json
 
 MAX_OPTIONS = 100
-"""Most options of a list; of more, evenly spaced ones, first and last included."""
+"""Largest number of options in a list; if there are more, it has evenly spaced ones, including the first and the
+last."""
 LISTED = "option"
-"""Kind of the move that chooses one of them, and the name of its field."""
+"""Kind of the move that chooses one of the listed options, and the name of its field."""
 MAX_CHOICES = 24
-"""Most numbers with gaps between them that are named one by one."""
+"""Largest number of values with gaps between them that are listed one by one."""
 
 
 def derived_moves(game: Any, seen: Any, talk: int) -> Moves:
@@ -42,7 +43,7 @@ def _move(kind: type, like: Any, fields: dict[str, Field]) -> Move:
 
 
 def listed_moves(game: Any, options: Sequence[Any]) -> Moves:
-    """Return the choice of one of the options by its number."""
+    """Return the move that chooses one of the options by its number."""
     options = _evenly_spaced(options)
     said = [game.say(option) for option in options]
     # As JSON strings, so that each stays on its line.
@@ -58,13 +59,13 @@ def _made(like: Any, **values: Any) -> Any:
 
 
 def _fields(game: Any, seen: Any, kind: type, options: list[Any], talk: int) -> dict[str, Field] | None:
-    """Return the fields of a type of action; None if some part of it is no number, word or yes and no."""
+    """Return the fields for a type of action; None if some part of it is not a number, a word or a yes or no."""
     if not issubclass(kind, msgspec.Struct):
         return None
     hints = get_type_hints(kind, include_extras=True)
 
     def takes(name: str, value: Any) -> bool:
-        """Return True if the game reads an action with this value back, though no option has it."""
+        """Return True if the game reads back an action with this value, although no option has it."""
         tried = _made(options[0], **{name: value})
         return bool(game.parse(game.say(tried), seen) == tried)
 
@@ -88,14 +89,14 @@ def _meta(hint: Any) -> msgspec.Meta:
 
 
 def _set_field(observed: list[frozenset[Any]], hint: Any) -> Field:
-    """Return a field for some of what is in any of these sets, in a fixed order."""
+    """Return a field for some of the elements of these sets, in a fixed order."""
     within = tuple(sorted(frozenset[Any]().union(*observed), key=lambda one: (isinstance(one, str), one)))
     sizes = [len(value) for value in observed]
     return Several(Choice(within), min(sizes), max(sizes), label=_meta(hint).title or "")
 
 
 def _field(observed: list[Any], name: str, hint: Any, talk: int, takes: Callable[[Any], bool]) -> Field | None:
-    """Return a field by the values that the options have; None for words where none may be written."""
+    """Return a field derived from the options' values; None for words if none may be written."""
     meta = _meta(hint)
     label = meta.title or name.replace("_", " ").capitalize()
     if observed == [""]:

@@ -1,6 +1,6 @@
-"""Numbers and ends as people read them: on screens, in reports, transcripts and the terminal.
+"""Numbers and ends as people read them: on screens and in reports, transcripts and the terminal.
 
-Prompts do not come through here: each game fixes its own. Rounding of money is half up, as in the rules.
+Prompts do not go through here, because each game fixes its own. Money is rounded half up, as in the rules.
 """
 
 from __future__ import annotations
@@ -29,12 +29,13 @@ END_WORDS: Mapping[str, str] = {
 
 
 def escape_control(text: str) -> str:
-    """Escape control characters but line breaks, so that text of others cannot move the cursor or set a title."""
+    """Escape control characters except line breaks, so that other people's text cannot move the cursor or set a
+    title."""
     return "".join(c if c.isprintable() or c == "\n" or category(c) == "Zs" else ascii(c)[1:-1] for c in text)
 
 
 class LogFormatter(logging.Formatter):
-    """Indent what follows the first line of an entry, so that a text in a traceback looks like no other entry."""
+    """Indent what follows the first line of an entry, so that text in a traceback cannot pass for another entry."""
 
     @override
     def format(self, record: logging.LogRecord) -> str:
@@ -42,7 +43,7 @@ class LogFormatter(logging.Formatter):
 
 
 def format_end(end: str | None) -> str:
-    """Return the words for an end; None is "not over", and an end by a run's own word ("timed out") stays.
+    """Return the words for an end; None is "not over", and an end in a run's own word ("timed out") is unchanged.
 
     >>> format_end("OUT_OF_TIME"), format_end(None)
     ('out of time', 'not over')
@@ -51,7 +52,7 @@ def format_end(end: str | None) -> str:
 
 
 def format_model(note: Mapping[str, Any]) -> str:
-    """Write how a model was set, from a record's note about it: its label, persona and settings.
+    """Describe how a model was set up, from a record's note about it: its label, persona and settings.
 
     >>> format_model({"label": "tough", "form": "free", "parameters": {"temperature": 0.7}})
     'tough, form=free, temperature=0.7'
@@ -64,12 +65,12 @@ def format_model(note: Mapping[str, Any]) -> str:
 
 
 def first_paragraph(text: str | None) -> str:
-    """Take the first paragraph of a docstring, on one line."""
+    """Return the first paragraph of a docstring, on one line."""
     return " ".join((text or "").split("\n\n")[0].split())
 
 
 def docstring_entry(text: str | None, name: str) -> str:
-    """Return what a docstring says of a name in a line `name: meaning`, on one line; "" where there is none."""
+    """Return what a docstring says about a name in a line `name: meaning`, on one line; "" if there is none."""
     found = re.search(rf"^( +){re.escape(name)}: (.*(?:\n\1 +.*)*)", text or "", re.MULTILINE)
     return " ".join(found[2].split()) if found else ""
 
@@ -98,12 +99,12 @@ def is_grid(value: Any) -> bool:
 
 
 def grid_columns(grid: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """Return the columns that any row of a grid has, in the order in which they first come."""
+    """Return the columns that any row of a grid has, in order of first appearance."""
     return list(dict.fromkeys(column for row in grid.values() for column in row))
 
 
 def counted(number: int, noun: str) -> str:
-    """Write a number of things with their noun.
+    """Write a number of things with the noun for them.
 
     >>> counted(1, "game"), counted(1200, "match")
     ('1 game', '1,200 matches')
@@ -112,11 +113,11 @@ def counted(number: int, noun: str) -> str:
 
 
 DISPLAY_UNITS: Mapping[str, tuple[str, int]] = {"cents": ("dollars", 100)}
-"""Units of payoffs that people read in a larger unit: its name, and how many make one of it."""
+"""Units of payoffs that people read in a larger unit: the larger unit's name, and how many make up one."""
 
 
 def display_unit(unit: str) -> tuple[str, int]:
-    """Return the unit in which people read amounts counted in `unit`, and how many of `unit` make one of it.
+    """Return the unit in which people read amounts counted in `unit`, and how many of `unit` make up one.
 
     >>> display_unit("cents"), display_unit("points")
     (('dollars', 100), ('points', 1))
@@ -125,7 +126,7 @@ def display_unit(unit: str) -> tuple[str, int]:
 
 
 def format_number(value: float, decimals: int = 2) -> str:
-    """Write a number with thousands parted and at most `decimals` decimals; a dash where there is none (NaN).
+    """Write a number with thousands separators and at most `decimals` decimals; a dash for NaN.
 
     >>> format_number(-1234.5), format_number(7), format_number(0.004)
     ('−1,234.5', '7', '0')
@@ -137,7 +138,7 @@ def format_number(value: float, decimals: int = 2) -> str:
 
 
 def format_significant(value: float, digits: int = 3) -> str:
-    """Write an estimate with `digits` significant digits, but never less than all before the decimal point.
+    """Write an estimate with `digits` significant digits, but never fewer than all before the decimal point.
 
     >>> format_significant(-1234.5), format_significant(12.345), format_significant(0.00123)
     ('−1,234', '12.3', '0.00123')
@@ -170,7 +171,7 @@ def format_amount(amount: float | None, unit: str) -> str:
 
 
 def format_estimate(amount: float, unit: str) -> str:
-    """Write an estimate of an amount where its unit stands in the column's head; a dash for NaN.
+    """Write an estimate of an amount whose unit is in the column's header; a dash for NaN.
 
     >>> format_estimate(968.75, "cents"), format_estimate(1234.56, "points")
     ('$9.69', '1,235')
@@ -179,7 +180,7 @@ def format_estimate(amount: float, unit: str) -> str:
 
 
 def format_interval(low: float, high: float, digits: int = 5) -> str:
-    """Write a 95% interval as the end of a sentence; "" where it is not known (NaN)."""
+    """Write a 95% interval as the end of a sentence; "" if it is not known (NaN)."""
     known = low == low
     return f", 95% interval {format_significant(low, digits)} to {format_significant(high, digits)}" if known else ""
 
@@ -188,11 +189,11 @@ FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")
 """Characters that begin a formula in some spreadsheet programs."""
 
 LONGEST_QUOTE = 80
-"""Characters of what somebody said in a line of a list."""
+"""Largest number of characters quoted from what somebody said, in a line of a list."""
 
 
 def format_quote(text: str) -> str:
-    """Quote the beginning of what somebody said in one line.
+    """Quote the beginning of what somebody said, on one line.
 
     >>> format_quote("Let us\\nshare.")
     '“Let us share.”'

@@ -1,4 +1,4 @@
-"""The base class of games and the values they exchange: states, observations, actions' verdicts and outcomes.
+"""The base class of games and the values they exchange: states, observations, verdicts on actions, and outcomes.
 
 A game subclasses `Game[Public, Private, Action]`; its fields are its parameters and nothing else. Everything that is
 true at one moment is a `State`, split by who may see it; a seat is only ever given `observe(state, seat)`.
@@ -48,8 +48,8 @@ def other(seat: Seat) -> Seat:
 
 
 class FrozenDict(dict[Key, Value]):
-    """An immutable dict. Mappings in `Public` and `Private` must be of this kind: a player must not be able to change
-    the state through what it is shown. Equality, order and JSON are those of a dict."""
+    """An immutable dict. Mappings in `Public` and `Private` must be of this kind, so that a player cannot change the
+    state through what it is shown. Equality, order and JSON are those of a dict."""
 
     def _refuse(self, *_: Any, **__: Any) -> NoReturn:
         raise TypeError("what a seat sees cannot be changed")
@@ -59,7 +59,7 @@ class FrozenDict(dict[Key, Value]):
 
 
 def freeze(value: Any) -> Any:
-    """Copy a value with every mapping in it as a `FrozenDict` and every list as a tuple."""
+    """Copy a value, with every mapping in it as a `FrozenDict` and every list as a tuple."""
     if isinstance(value, msgspec.Struct):
         fields = {name: freeze(getattr(value, name)) for name in value.__struct_fields__}
         return type(value)(**fields)
@@ -76,7 +76,7 @@ class State(msgspec.Struct, Generic[Public, Private], frozen=True, gc=False):
     Args:
         public: Visible to both seats.
         private: Visible to the seat it is filed under.
-        hidden: Visible to neither seat, such as chance that is drawn but not yet revealed.
+        hidden: Visible to neither seat, such as random draws that are not yet revealed.
     """
 
     public: Public
@@ -99,7 +99,7 @@ class Observation(msgspec.Struct, Generic[Public, Private], frozen=True, gc=Fals
 
 
 Seen = Observation[Any, Any]
-"""Observation of a seat of any game."""
+"""A seat's observation in any game."""
 
 
 class Invalid(msgspec.Struct, frozen=True, gc=False):
@@ -121,7 +121,7 @@ class Outcome(msgspec.Struct, frozen=True, gc=False):
 
     Args:
         end: "AGREED", "NO_DEAL", "OUT_OF_TIME", "FORFEIT" or "ABORTED".
-        payoffs: Payoff of each seat in the game's `unit`; None: nothing is paid or imputed.
+        payoffs: Each seat's payoff in the game's `unit`; None if nothing is paid or imputed.
         details: The game's own measures, see `Game.details`.
     """
 
@@ -144,12 +144,12 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
         answered_at: Time of the answer in seconds since the epoch.
         model: Name of the language model, as the endpoint reports it.
         reasoning: The model's reasoning text.
-        usage: Tokens and attempts of the answer, see `negolab.llm.endpoint.call.Answer`.
+        usage: Tokens and attempts that the answer took, see `negolab.llm.endpoint.call.Answer`.
         cost: Cost of the answer in US dollars.
         request_id: The endpoint's id of the request.
-        asked: The last message that the model was sent before it answered.
-        raw: The model's own text, where `text` is derived from it.
-        length: Characters of a reply that was refused for its length; `text` keeps its beginning.
+        asked: The last message sent to the model before it answered.
+        raw: The model's own text, if `text` is derived from it.
+        length: Number of characters in a reply that was refused for its length; `text` keeps its beginning.
     """
 
     text: str
@@ -167,7 +167,7 @@ class Reply(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Malformed(msgspec.Struct, frozen=True, gc=False):
-    """An answer that could not be turned into text of the game, with the reason."""
+    """An answer that could not be turned into text for the game, with the reason."""
 
     reply: Reply
     invalid: Invalid
@@ -179,7 +179,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
     Args:
         seen: The seat's observation.
         rejected: Its rejected replies since it last acted, oldest first.
-        retries_left: How many more invalid replies it may make before it forfeits; None: no limit.
+        retries_left: How many more invalid replies it may make before it forfeits (None: no limit).
     """
 
     seen: Observation[Any, Any]
@@ -188,7 +188,7 @@ class Ask(msgspec.Struct, frozen=True, gc=False):
 
 
 def observe(state: State[Public, Private], seat: Seat) -> Observation[Public, Private]:
-    """Return what `seat` may see of `state`; games cannot override it.
+    """Return what `seat` may see of `state`; games cannot override this.
 
     Args:
         state: The full state of a match.
@@ -201,13 +201,14 @@ def observe(state: State[Public, Private], seat: Seat) -> Observation[Public, Pr
 
 
 class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_only=True):
-    """Base class of games: the fields are the parameters, the methods are pure rules.
+    """Base class of games: the fields are parameters, and the methods are pure rules.
 
-    A subclass writes the eight methods from `deal` to `prompt`; the others have defaults. Its type arguments are the
-    types of the public state, of a seat's private state and of an action, all frozen.
+    A subclass defines the eight methods from `deal` to `prompt`; the others have defaults. Its type arguments are the
+    types of the public state, a seat's private state and an action, all frozen.
 
-    Each parameter must fit its declared type, whose bounds stand beside it as in `Annotated[int, msgspec.Meta(ge=1)]`,
-    or be None: not told. A subclass checks what spans parameters in `__post_init__`, after `super().__post_init__()`.
+    Each parameter must fit its declared type, with bounds as in `Annotated[int, msgspec.Meta(ge=1)]`, or be None, which
+    means that it is not told. A subclass checks conditions that span parameters in `__post_init__`, after
+    `super().__post_init__()`.
 
     Raises:
         ValueError: A parameter is invalid; the message names the parameter and its value.
@@ -218,10 +219,10 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
 
     @override
     def __init_subclass__(cls, **config: Any) -> None:
-        """Refuse a parameter that takes the name of what every game has.
+        """Reject a parameter that has the name of something every game has.
 
         Raises:
-            TypeError: There is one; the message names it.
+            TypeError: There is such a parameter; the message names it.
         """
         super().__init_subclass__(**config)
         for name, hint in cls.__annotations__.items():
@@ -231,43 +232,44 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
                 )
 
     pays_as_it_goes: ClassVar[bool] = False
-    """True if an unfinished match has payoffs: what was earned so far."""
+    """True if an unfinished match has payoffs, namely what was earned so far."""
 
     @property
     def has_paid_rounds(self) -> bool:
-        """True if each of several rounds pays by itself: the last one ends the match, not an agreement."""
+        """True if each of several rounds pays by itself, and the last one, not an agreement, ends the match."""
         return self.pays_as_it_goes and getattr(self, "rounds", 1) > 1
 
     @property
     def stakes_add_up(self) -> bool:
-        """True if what a proposal would bring counts with what earlier rounds or trades brought."""
+        """True if what a proposal would bring is added to what earlier rounds or trades brought."""
         return self.has_paid_rounds or self.stake_unit is not None
 
     unit: ClassVar[str] = "points"
     """Unit of a payoff; see `formatting.display_unit` for the unit in which people read it."""
 
     stake_unit: ClassVar[str | None] = None
-    """Unit of `stakes` and `frontier`, where it is not `unit`."""
+    """Unit of `stakes` and `frontier`, if it is not `unit`."""
 
     forbids_telling: ClassVar[bool] = False
-    """True if the rules forbid to tell the other seat one's own numbers."""
+    """True if the rules forbid telling the other seat one's own numbers."""
 
     measure_units: ClassVar[Mapping[str, str]] = {}
-    """Units of entries of `details`, of measures and of parameters, by name; counts, shares and words have none."""
+    """Units of `details` entries, measures and parameters, by name; counts, shares and words have none."""
 
     report_outcomes: ClassVar[tuple[str, ...]] = (
         *("agreed", "payoff", "efficiency", "turns_to_deal", "first_offer_share", "surplus_share"),
     )
-    """Columns of `tables.measures` that a report compares, the weightiest first; a seat's own without its letter."""
+    """Columns of `tables.measures` that a report compares, most important first; a seat's own columns are given without
+    its letter."""
 
     seat_words: ClassVar[Mapping[str, str]] = {}
-    """What people read for the words of seats in `details`, where the rules fix words that mislead elsewhere."""
+    """Words that people read for the seats' words in `details`, if the rules fix words that mislead elsewhere."""
 
     divisible: ClassVar[bool] = False
     """True if every point on the line through the points of `frontier` can be reached, False if only the points can."""
 
     legacy_defaults: ClassVar[Mapping[str, Any]] = {}
-    """Values of parameters that were added later, for stored games that lack them: how games behaved before."""
+    """Values for parameters that were added later, for stored games that lack them: how games behaved before."""
 
     Hidden: ClassVar[Any] = type(None)
     """Type of `State.hidden`, so that records can be read back."""
@@ -275,10 +277,10 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     def __post_init__(self) -> None:
         check_fields(self)
 
-    # Methods that every game writes.
+    # Methods that every game defines.
 
     def deal(self, rng: random.Random) -> State[Public, Private]:
-        """Draw all chance of the match from `rng` and return the initial state."""
+        """Make all of the match's random draws from `rng` and return the initial state."""
         raise NotImplementedError
 
     def turn(self, public: Public) -> tuple[Seat, ...]:
@@ -322,18 +324,18 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         """
         raise NotImplementedError
 
-    # Methods with a default.
+    # Methods with defaults.
 
     words: ClassVar[tuple[str, ...]] = ()
     """Fields of an action that are only words: two actions that differ in nothing else are the same move."""
 
     def moves(self, seen: Observation[Public, Private], talk: int = ANY_LENGTH) -> Moves:
-        """Return what may be done now, one move at least for a seat on turn, with free text of at most `talk`
-        characters (0: none). By default it follows from `options` and the types of the actions."""
+        """Return the moves that are possible now, at least one for a seat on turn, with free text of at most `talk`
+        characters (0: none). By default, they follow from `options` and the types of the actions."""
         return derived_moves(self, seen, talk)
 
     def reply_format(self, seen: Observation[Public, Private]) -> tuple[str, ...]:
-        """Return the parts of `prompt` that say how a reply is written in words; with a form they are left out."""
+        """Return the parts of `prompt` that say how a reply is written in words; with a form, they are left out."""
         return ()
 
     def same(self, seen: Observation[Public, Private], decided: Action, said: Action) -> bool:
@@ -350,31 +352,31 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
     def secrets(self, seat: Seat) -> tuple[str, ...] | Mapping[str, Any]:
         """Return the parameters that `seat` may not know; `told` sets them to None, which checks must allow.
 
-        A mapping gives what takes their place, for a parameter of which the seat may know a part.
+        A mapping gives their replacements, for parameters that the seat may know in part.
         """
         return ()
 
     def details(self, state: State[Public, Private]) -> dict[str, Any]:
-        """Return measures of a match for `Outcome.details` as plain data; computed only on request."""
+        """Return a match's measures for `Outcome.details`, as plain data; computed only on request."""
         return {}
 
     def spoken(self, action: Action) -> str:
-        """Return the talk of an action: its words without what the rules read in them; "" where it has none."""
+        """Return the talk in an action: its words without what the rules read in them; "" if it has none."""
         said = (getattr(action, name, None) for name in self.words)
         return " ".join(words for words in said if isinstance(words, str))
 
     def left_out(self, text: str, seen: Observation[Public, Private]) -> tuple[tuple[int, int, str], ...]:
-        """Return the parts of a reply that were not taken, for replays: start, end and why, in order."""
+        """Return the parts of a reply that were not used, for replays: start, end and reason, in order."""
         return ()
 
     def role(self, seat: Seat) -> str:
-        """Return what a seat is called in tables of data, such as `buyer`."""
+        """Return the name of a seat in data tables, such as `buyer`."""
         return f"player {seat}"
 
     def own_value(self, state: State[Public, Private], seat: Seat) -> Any:
-        """Return what `seat` drew in an initial state as plain data for tables: a number such as its cost, or more.
+        """Return what `seat` drew in an initial state, as plain data for tables: a number such as its cost, or more.
 
-        By default its private state; where that has one field only, what stands there.
+        By default, its private state; if that has only one field, the field's value.
         """
         own = msgspec.to_builtins(state.private[seat], enc_hook=sorted)
         return next(iter(own.values())) if isinstance(own, dict) and len(own) == 1 else own
@@ -388,18 +390,18 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         return format_amount(payoff, self.unit)
 
     def retries(self, seat: Seat) -> int | None:
-        """Return how many invalid replies in a row a seat may make before `forfeit` is called; None: no limit."""
+        """Return how many invalid replies in a row a seat may make before `forfeit` is called (None: no limit)."""
         return 2
 
     def forfeit(self, state: State[Public, Private], seat: Seat, invalid: Invalid) -> State[Public, Private] | None:
         """Return the state after `seat` used up its retries, such as one with a fallback move.
 
-        None ends the match as "FORFEIT": `seat` is paid 0 and the other seat what `disagreement` says.
+        None ends the match as "FORFEIT": `seat` is paid 0, and the other seat is paid what `disagreement` says.
         """
         return None
 
     def describe_forfeit(self, seen: Observation[Public, Private]) -> str:
-        """Say, as the end of a sentence to the seat, what `forfeit` would do now; "" where the game does not say."""
+        """Say, as the end of a sentence to the seat, what `forfeit` would do now; "" if the game does not say."""
         own = type(self).forfeit is not Game.forfeit
         return "" if own else "the match ends by your forfeit and you are paid nothing"
 
@@ -408,73 +410,73 @@ class Game(msgspec.Struct, Generic[Public, Private, Action], frozen=True, kw_onl
         return {"A": 0, "B": 0}
 
     def stakes(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
-        """Return the payoffs if each proposal in `action` were accepted, in order; () where nothing is proposed.
+        """Return the payoffs if each proposal in `action` were accepted, in order; () if nothing is proposed.
 
         For the experimenter: uses the full state. `action` must be legal for `seat` in `state`.
         """
         return ()
 
     def offered(self, state: State[Public, Private], seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
-        """Return what each proposal in `action` brings both by itself, in the order of `terms`: without what earlier
-        rounds or trades brought, and also where the other seat could not carry it out. By default `stakes`, and asked
-        for only where these add up."""
+        """Return what each proposal in `action` would bring both seats by itself, in the order of `terms`: without what
+        earlier rounds or trades brought, and even if the other seat could not carry it out. By default `stakes`; asked
+        for only if these add up."""
         return self.stakes(state, seat, action)
 
     def terms(self, action: Action) -> tuple[dict[str, Any], ...]:
         """Return the terms of each proposal in `action`, in the order of `stakes`, as plain data for tables.
 
-        `price_cents` is a price in cents, `package` anything else that is proposed: who gets how much of what.
+        `price_cents` is a price in cents, and `package` is anything else that is proposed: who gets how much of what.
         """
         return ()
 
     def describe(self, action: Action) -> str:
-        """Describe an action in one line that goes on after its seat's name, such as `proposes $52.50`, for lists of
-        moves. By default its `terms`, else what `say` writes."""
+        """Describe an action in one line that continues after its seat's name, such as `proposes $52.50`, for lists of
+        moves. By default, its `terms`, or else what `say` writes."""
         proposed = " or ".join(filter(None, map(format_terms, self.terms(action))))
         return f"proposes {proposed}" if proposed else f"says {format_quote(self.say(action))}"
 
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
-        """Return the Pareto frontier of the payoffs (A, B) of agreements, by rising A; () where it is not known.
+        """Return the Pareto frontier of the agreements' payoffs (A, B), in rising order of A's; () if it is not known.
 
         For the experimenter: uses the full state. See `divisible`, and `theory.solutions` for points on the frontier.
         """
         return ()
 
     def max_joint_payoff(self, state: State[Public, Private]) -> float | None:
-        """Return the largest sum of both payoffs reachable from an initial state; None where it is not known.
+        """Return the largest sum of both payoffs reachable from an initial state; None if it is not known.
 
-        For the experimenter: uses the full state. Counted in the unit of `frontier`.
+        For the experimenter: uses the full state. In the unit of `frontier`.
         """
         return max((a + b for a, b in self.frontier(state)), default=None)
 
     def own_facts(self, seen: Observation[Public, Private]) -> Mapping[str, float]:
-        """Return the numbers that a seat knows of itself, by what they are of, to tell whether it speaks the truth.
+        """Return the numbers that a seat knows about itself, by what they measure, to tell whether it speaks the truth.
 
-        "" is the only number, such as a cost; a truth value says whether the seat holds what has this name.
+        "" names the only number, such as a cost; a truth value says whether the seat holds the thing of that name.
         """
         return {}
 
     def facts(self, seen: Observation[Public, Private]) -> dict[str, Any]:
-        """Return what a seat's table shows of its private state: label to number, text, or a mapping of rows."""
+        """Return what a seat's table shows of its private state: labels with numbers, texts, or mappings of rows."""
         plain: dict[str, Any] = msgspec.to_builtins(seen.private, enc_hook=sorted)
         return plain
 
     def bound(self) -> int | None:
-        """Return the largest number of accepted replies in a match; None: no bound."""
+        """Return the largest number of accepted replies in a match (None: no bound)."""
         return None
 
     def vary(self, state: State[Public, Private], seat: Seat, rng: random.Random) -> State[Public, Private] | None:
-        """Redraw only what `seat` alone knows, for the blindness law; None if it knows nothing alone."""
+        """Redraw only what `seat` alone knows, for the blindness law; None if it alone knows nothing."""
         return None
 
     def revealed(self, public: Public) -> bool:
-        """Return True once the rules have shown what was private; the blindness law compares until then."""
+        """Return True once the rules have revealed what was private; the blindness law compares until then."""
         return False
 
     # Not to be overridden.
 
     def told(self, seat: Seat) -> Self:
-        """Return the game as `seat` may know it: no preset name, and nothing of what `secrets` lists."""
+        """Return the game as `seat` may know it: no preset name, and nothing that `secrets` lists."""
         hidden = self.secrets(seat)
         changes = hidden if isinstance(hidden, Mapping) else dict.fromkeys(hidden)
         return msgspec.structs.replace(self, preset=None, **changes)

@@ -1,7 +1,7 @@
-"""Games as tasks of inspect_ai, behind the extra `inspect`: `inspect eval negolab/bargaining --model MODEL`.
+"""Games as inspect_ai tasks, with the extra `inspect`: `inspect eval negolab/bargaining --model MODEL`.
 
-A sample is one draw of a game. Inspect's model is asked through negolab's own model player: prompts, retries and forms
-are the same as in a run. The record of each match is kept in the store of its sample, also of one that was stopped.
+A sample is one draw of a game. Inspect's model is asked through negolab's own model player, so prompts, retries and
+forms are the same as in a run. Each match's record is kept in its sample's store, even if the match was stopped.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ from negolab.runs.plan import derive_seed
 from negolab.runs.scripted import stop_match
 
 KEY = "negolab"
-"""Key of the record in the store of a sample."""
+"""Key of the record in a sample's store."""
 _ROLES: dict[str, Callable[..., ChatMessage]] = {
     "system": ChatMessageSystem,
     "user": ChatMessageUser,
@@ -63,7 +63,7 @@ _CONFIG = ("temperature", "top_p", "max_tokens", "seed", "reasoning_effort")
 
 
 class InspectEndpoint:
-    """A model of inspect as the endpoint of one seat of one match."""
+    """An inspect model as the endpoint for one seat in one match."""
 
     url = "inspect"
 
@@ -77,7 +77,7 @@ class InspectEndpoint:
 
     async def answer(self, call: Call) -> Answer:
         asked = [_ROLES[message.role](content=message.content) for message in call.messages]
-        # Equal questions of two deals must not share an answer.
+        # Equal questions in two deals must not share an answer.
         scopes = {"repetition": json.dumps([self.sample, *call.repetition[1:]])}
         output = await self.model.generate(
             asked, config=self._config(call), cache=CachePolicy(scopes=scopes) if self.cache else False
@@ -121,7 +121,7 @@ def _usage(output: ModelOutput) -> Usage:
 
 @solver
 def negotiate(opponent: str | None, settings: dict[str, Any], cache: bool) -> Any:
-    """Play the match of a sample; without a script as `opponent`, the model role of this name sits there."""
+    """Play a sample's match; if `opponent` is not a script, the model role of this name plays in its place."""
 
     async def solve(state: Any, generate: Any) -> Any:
         about = state.metadata
@@ -143,7 +143,7 @@ def negotiate(opponent: str | None, settings: dict[str, Any], cache: bool) -> An
             match.players[there] = opponent
         try:
             await aplay(match, {seat: mine, there: theirs})
-        except GameFailed as error:  # it fails this match only, as in a run
+        except GameFailed as error:  # this fails only the match, as in a run
             stop_match(match, "failed", str(error))
         except BaseException as error:  # a limit, or an error of the model's service: inspect decides
             stop_match(match, "failed", f"{type(error).__name__}: {error}")
@@ -158,7 +158,7 @@ def negotiate(opponent: str | None, settings: dict[str, Any], cache: bool) -> An
 
 @scorer(metrics={"*": [mean(), stderr(cluster="seed")]})
 def measures() -> Any:
-    """Score the model's seat of a match; a stopped match has no numbers."""
+    """Score the model's seat in a match; a stopped match has no numbers."""
 
     async def score(state: Any, target: Any) -> Score:
         record = parse_record(json.dumps(state.store.get(KEY)))
@@ -202,18 +202,18 @@ def negotiation(
 
     Args:
         game: The name, module or file of a game.
-        preset: A preset, or the file of a scenario.
-        opponent: A scripted player (None: the model role `opponent`, or the model itself without one).
+        preset: A preset, or a scenario file.
+        opponent: A scripted player (None: the model role `opponent`, or the model itself if there is no such role).
         n: Number of draws.
         seed: Seed for draws.
         seat: The model's seat.
         swap: Play each draw from both seats, so that `n` must be even.
-        params: Parameters of the game that differ from the preset's.
+        params: Game parameters that differ from the preset's.
         cache: Use inspect's cache of answers.
         form, chat, talk: Settings of the model player, as in `llm:MODEL,form=schema`.
 
     Raises:
-        ValueError: There is no such game, player or setting, or they do not go together.
+        ValueError: The game, the player or a setting does not exist, or they do not go together.
     """
     if seat not in SEATS:
         raise ValueError(f"seat must be A or B, not {seat!r}")
@@ -242,15 +242,15 @@ def negotiation(
 play = task(name="play")(negotiation)
 for _name in catalog.game_names():
     _game = update_wrapper(partial(negotiation, _name), negotiation)
-    del _game.__wrapped__  # inspect reads the parameters, which lack the game
+    del _game.__wrapped__  # inspect reads the parameters, which now lack the game
     task(name=_name)(_game)
 
 
 def read_samples(log: Path) -> Iterator[tuple[str, bytes]]:
-    """Yield each sample's place and its record as it is stored, also from a log that is not finished.
+    """Yield each sample's place and its record as stored, even from an unfinished log.
 
     Raises:
-        ValueError: The file is no log, or longer than is read.
+        ValueError: The file is not a log, or is too long to be read.
     """
     if not log.is_file():
         raise ValueError(f"{log} is not a file: give an inspect_ai log")
@@ -263,13 +263,13 @@ def read_samples(log: Path) -> Iterator[tuple[str, bytes]]:
                 yield f"{log}, sample {sample.id}, epoch {sample.epoch}", json.dumps(sample.store[KEY]).encode()
         if listed:
             raise ValueError(f"sample {min(map(str, listed))} is not among those that the log lists")
-    except Exception as error:  # inspect's own, of any kind
+    except Exception as error:  # inspect's own errors, of any kind
         why = " ".join(str(error).split()) or type(error).__name__
         raise ValueError(f"{log} cannot be read as an inspect_ai log: {why:.200}") from error
 
 
 def _check_bounds(log: Path) -> None:
-    """Raise an error for a log, or a part of it, that inspect's own parsers would not survive: too long or too deep."""
+    """Raise an error for a log, or a part of one, that is too long or too deep for inspect's own parsers to survive."""
     if not is_zipfile(log):
         json.loads(read_bytes(log))
         return

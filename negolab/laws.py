@@ -18,7 +18,7 @@ from negolab.record import final_state, parse_record
 from negolab.verification import replay_differences
 
 MAX_REPLIES = 400
-"""Replies after which a playout of a game without a bound stops."""
+"""Number of replies after which a playout of a game without a bound stops."""
 
 _JUNK = (
     "",
@@ -53,7 +53,7 @@ def playout(game: AnyGame, seed: int, *, junk: float = 0.1, most: int = MAX_REPL
 
 
 def _on_turn(match: Match, rng: random.Random, most: int = MAX_REPLIES) -> Iterator[Seat]:
-    """Yield a seat that is asked, at random, until the match is over or for `most` replies."""
+    """Yield a random seat among those asked, until the match is over or for `most` replies."""
     for _ in range(most):
         if not (asks := match.pending()):
             return
@@ -90,7 +90,7 @@ def same_seed_same_deal(game: AnyGame, seed: int) -> None:
 
 
 def replay_equals_play(game: AnyGame, seed: int) -> None:
-    """A record that was written and read again replays to the same match."""
+    """A record that is written and read back replays to the same match."""
     match = playout(game, seed)
     record = parse_record(match.record().to_line())
     assert record.game == game, "the record has a different game"
@@ -145,7 +145,8 @@ def rules_change_nothing_in_place(game: AnyGame, seed: int) -> None:
 
 
 def nothing_shown_can_be_changed(game: AnyGame, seed: int) -> None:
-    """Nothing that a player is given is a way to change the state: mappings are `FrozenDict`, sequences tuples."""
+    """Nothing that a player is given offers a way to change the state: mappings are `FrozenDict`, sequences are
+    tuples."""
     for match, _ in positions(game, seed):
         for seat in SEATS:
             mutable = _find_mutable(match.seen(seat)) or _find_mutable(match.told(seat))
@@ -168,7 +169,7 @@ def _find_mutable(value: Any) -> Any:
 
 
 def ends_within_bound(game: AnyGame, seed: int) -> None:
-    """A match of legal replies ends within `bound()`. A game without one must be given a limit first."""
+    """A match of legal replies ends within `bound()`. A game without a bound must be given a limit first."""
     bound = game.bound()
     assert bound is not None, "no bound: test this law with the game's limit set"
     match = playout(game, seed, junk=0, most=bound + 1)
@@ -201,9 +202,9 @@ def any_text_is_read(game: AnyGame, seed: int, text: str) -> None:
 def a_seat_is_blind(game: AnyGame, seed: int, twin: AnyGame | None = None, seat: Seat | None = None) -> None:
     """Nothing that a seat is given depends on what only the other seat knows.
 
-    The same texts are played from two initial states that differ in the other seat's secret alone: a state and its
-    `vary`, or, with a `twin`, the deals of two games. Compared until the game's reveal: observations,
-    prompts, options and their order, reasons, `repr`, and `seen_by`.
+    The same texts are played from two initial states that differ only in the other seat's secret: a state and its
+    `vary`, or, with a `twin`, the deals of two games. Until the game's reveal, the law compares observations, prompts,
+    options and their order, reasons, `repr`, and `seen_by`.
     """
     rng = random.Random(seed)
     for watcher in SEATS if seat is None else (seat,):
@@ -285,7 +286,7 @@ def _submit_to_both(left: Match, right: Match, watcher: Seat, rng: random.Random
 
 
 def _common_option(left: Match, right: Match, seat: Seat, rng: random.Random) -> str | None:
-    """Choose a text that is legal in both: one that is legal for one secret only would give it away."""
+    """Choose a text that is legal in both; one that is legal for only one secret would give it away."""
     said, also = ({m.told(seat).say(a): a for a in m.told(seat).options(m.seen(seat))} for m in (left, right))
     common = [text for text in said if text in also]
     return rng.choice(common) if common else None

@@ -1,7 +1,7 @@
-"""One account of money: what calls to models take, and the ledger of a run, a file to which lines are only appended.
+"""The account of money: what calls to models use, and a run's ledger, a file to which lines are only appended.
 
-A line is written before a call is sent and another when it is over. So a call that was in flight when the process was
-killed is known, and counts as the dearest call of its model so far.
+One line is written before a call is sent and another when it is over. A call that was in flight when the process was
+killed is therefore known, and is charged like the most expensive call to its model so far.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ FILE = "calls.ndjson"
 PICO = 10**12
 """Costs are summed as integers in 1e-12 US dollars, so that sums are exact."""
 TOKENS = ("input", "output", "cached", "reasoning")
-"""Tokens that a model's usage counts: `cached` are part of `input`, `reasoning` part of `output`."""
+"""Tokens that a model's usage counts: `cached` is part of `input`, and `reasoning` is part of `output`."""
 _SYNC_EVERY = 1.0
-"""Seconds between fsyncs: a killed process loses nothing that it has written, a power failure at most this."""
+"""Seconds between fsyncs: a killed process loses nothing that it has written, a power failure at most this much."""
 
 
 _LONGEST = 1 << 16
-"""Bytes of a line, at most."""
+"""Largest number of bytes in a line."""
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 """Checked when a ledger is read: a number below 0 would lift a budget, and sums stay within floats."""
@@ -43,15 +43,15 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     Attributes:
         pico: `PICO`ths of a US dollar paid.
-        input, output, cached, reasoning: `TOKENS` of calls that were paid.
-        calls: Calls that were paid, or may have been.
-        answers: Those of them that brought an answer.
-        uncounted: Those of which nobody said what they took.
-        unpriced: Those whose tokens are known and whose price is not.
+        input, output, cached, reasoning: `TOKENS` of paid calls.
+        calls: Calls that were paid for, or may have been.
+        answers: The calls that brought an answer.
+        uncounted: The calls of unknown usage.
+        unpriced: The calls whose tokens are known but whose price is not.
         refused: Attempts rejected with HTTP 429.
-        replayed: Answers from the cache for which another run has paid.
-        saved: `PICO`ths of a dollar that those would have cost.
-        unsaved: Those of them of unknown price.
+        replayed: Answers from the cache that another run has paid for.
+        saved: `PICO`ths of a dollar that the replayed answers would have cost.
+        unsaved: The replayed answers of unknown price.
     """
 
     pico: Count = 0
@@ -70,7 +70,7 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @classmethod
     def of_reply(cls, reply: Reply) -> Cost:
-        """Return what a model's reply took, as its record says; nothing for any other reply."""
+        """Return what a model's reply used, according to its record; nothing for any other reply."""
         if reply.via != "model":
             return cls()
         usage, known = reply.usage or {}, reply.cost is not None
@@ -89,7 +89,8 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
     @classmethod
     def of_replayed(cls, usd: float | None) -> Cost:
-        """Return what an answer from the cache took that another run has paid: nothing, but it saved its cost."""
+        """Return the cost of an answer from the cache that another run has paid for: nothing, but it saved its
+        price."""
         return cls(replayed=1, saved=round((usd or 0.0) * PICO), unsaved=int(usd is None))
 
     def plus(self, other: Cost) -> Cost:
@@ -101,7 +102,7 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
         return Cost(*(factor * value for value in msgspec.structs.astuple(self)))
 
     def max_with(self, other: Cost) -> Cost:
-        """Return the larger of each."""
+        """Return the larger of each value."""
         return Cost(*map(max, msgspec.structs.astuple(self), msgspec.structs.astuple(other)))
 
     @property
@@ -117,13 +118,13 @@ class Cost(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 NOTHING = Cost()
 LOST = Cost(calls=1, uncounted=1)
-"""A call of which nobody said what it took."""
+"""A call of unknown usage."""
 
 
 class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
-    """A line of the file: a call that is sent (`estimate`), or one that is over (`took`).
+    """A line in the file: a call that is sent (`estimate`), or one that is over (`took`).
 
-    `of` is its match, seat, turn and attempt, `finish` the answer's reason to stop or the kind of failure. Call 0 is
+    `of` is its match, seat, turn and attempt; `finish` is the answer's stop reason or the kind of failure. Call 0 is
     what was paid before there was a ledger.
     """
 
@@ -137,21 +138,21 @@ class Line(msgspec.Struct, frozen=True, omit_defaults=True, gc=False):
 
 
 class Ledger:
-    """The account of a run, or of all that the host of a database lets models do.
+    """The account for a run, or for all that a database's host lets models do.
 
     Args:
-        file: The file (None: kept in memory alone).
+        file: The file (None: kept only in memory).
         opening: Returns what was paid before there was a file.
 
     Raises:
-        ValueError: A line of the file is none.
+        ValueError: The file contains something that is not a line of a ledger.
         OSError: The file cannot be written.
 
     Attributes:
-        total: What is known to be paid.
-        presumed: What calls are presumed to have taken of which nobody said it, for a cap that must hold.
-        largest: The most that a call of each model took.
-        games: What each match took.
+        total: The cost known to have been paid.
+        presumed: The presumed cost of calls of unknown usage, for a cap that must hold.
+        largest: The most that a call to each model used.
+        games: The cost of each match.
     """
 
     def __init__(self, file: Path | None = None, opening: Callable[[], Cost] = Cost) -> None:
@@ -185,7 +186,7 @@ class Ledger:
             return line.call
 
     def end(self, call: int, took: Cost | None, finish: str) -> None:
-        """Note what a call took (None: nobody knows)."""
+        """Note what a call took (None: unknown)."""
         with self._lock:
             line = Line(call, round(time.time(), 3), took=took or (LOST if took is None else NOTHING), finish=finish)
             self._count(line)
@@ -221,7 +222,7 @@ class Ledger:
             self.games[game] = self.games[game].plus(took)
 
     def _load(self, file: Path) -> int:
-        """Count the lines of a file, and return how many bytes of it are whole lines."""
+        """Count the lines in a file, and return how many of its bytes are whole lines."""
         whole = 0
         with open(open_itself(file, os.O_RDONLY, 0), "rb") as opened:  # noqa: PTH123
             for number, line in enumerate(iter(partial(opened.readline, _LONGEST), b""), 1):
@@ -257,7 +258,7 @@ _decode = msgspec.json.Decoder(Line).decode
 
 
 def paid(folder: Path) -> Cost:
-    """Return what a run has paid, as its ledger says; nothing if it has none."""
+    """Return what a run has paid, according to its ledger; nothing if it has none."""
     ledger = Ledger()
     if (folder / FILE).is_file():
         ledger._load(folder / FILE)

@@ -55,9 +55,9 @@ def replace_surrogates(text: str) -> str:
 
 
 KEPT_CHARACTERS = 4000
-"""Characters kept of a reply that is refused for its length."""
+"""Number of characters kept from a reply that is refused for its length."""
 MAX_REFUSALS = 100
-"""Refusals in a row after which a seat without a limit of its own is out, and the match ends as ABORTED."""
+"""Number of refusals in a row after which a seat without its own limit is out, and the match ends as ABORTED."""
 
 _STEPPED: dict[Seat, Stepped] = {"A": Stepped(("A",)), "B": Stepped(("B",))}
 _BOTH_STEPPED = Stepped(SEATS)
@@ -139,7 +139,7 @@ class Match:
     def pending(self) -> dict[Seat, Ask]:
         """Return the open requests by seat; empty when the match is over.
 
-        In a simultaneous move a seat that has replied is no longer asked; its reply stays hidden from the other.
+        In a simultaneous move, a seat that has replied is no longer asked; its reply stays hidden from the other.
         """
         if not self._submitted and len(self._turn) == 1:
             return {self._turn[0]: self._ask(self._turn[0])}
@@ -162,7 +162,7 @@ class Match:
 
     @property
     def refused_seat(self) -> Seat | None:
-        """The seat that was refused so often in a row that the match was stopped; None: that is not how it ended."""
+        """The seat that was refused so often in a row that the match was stopped; None if it did not end that way."""
         if self.ended is None or self.ended.reason is None:
             return None
         return next(filter(self._is_refused_too_often, self._rejected), None)
@@ -202,7 +202,7 @@ class Match:
             self._play(seat, reply, action)
 
     def act(self, seat: Seat, action: Any) -> list[Event]:
-        """Play a typed action and return the events it caused, the same as for submitting `game.say(action)`.
+        """Play a typed action and return the events it caused, as if submitting `game.say(action)`.
 
         Args:
             seat: The seat that acts; it must be pending.
@@ -226,7 +226,7 @@ class Match:
 
     def _play(self, seat: Seat, reply: Reply, action: Any) -> None:
         submitted = {**self._submitted, seat: action} if self._submitted else {seat: action}
-        # Step first: should it raise, nothing was recorded.
+        # Step first, so that nothing is recorded if it raises.
         state = self.game.step(self.state, submitted) if len(submitted) == len(self._turn) else None
         self.events.append(Replied(seat, reply))
         self._submitted = submitted
@@ -255,12 +255,12 @@ class Match:
         self._record_rejection(seat, Rejected(seat, _recordable_invalid(invalid), wordless=True, said=kept), invalid)
 
     def abort(self, reason: str, *, unpaid: bool = False, no_deal: bool = False) -> list[Event]:
-        """End the match as ABORTED from outside the rules and return the events; none if it is over already.
+        """End the match as ABORTED from outside the rules and return the events; none if it is already over.
 
         Args:
             reason: Why it is stopped; recorded in `Ended`.
-            unpaid: Pay nobody, without asking the game what was earned so far: its code may be at fault.
-            no_deal: End it as NO_DEAL instead and pay what the game pays without a deal.
+            unpaid: Pay nobody, without asking the game what was earned so far, because its code may be at fault.
+            no_deal: End it as NO_DEAL instead, and pay what the game pays without a deal.
 
         Raises:
             ValueError: `reason` is empty.
@@ -322,7 +322,7 @@ class Match:
         self._advance()
 
     def _advance(self) -> None:
-        """Update the seats on turn; step when all of them have submitted, end when there is none."""
+        """Update the seats on turn; step when all of them have submitted, and end when there are none."""
         self._turn = turn = self.game.turn(self.state.public)
         if type(turn) is not tuple or turn not in _TURNS:
             raise ValueError(
@@ -351,10 +351,10 @@ class Match:
     # Records.
 
     def record(self, *, created: str | None = None) -> Record:
-        """Return the match so far as header and events.
+        """Return the match so far as a header and events.
 
         Args:
-            created: Time for the header (None: that of the deal).
+            created: Time for the header (None: the time of the deal).
         """
         header = Header(
             id=self.id,
@@ -371,22 +371,24 @@ class Match:
 
     @classmethod
     def replay(cls, record: Record, at: int | None = None, **changes: Any) -> Self:
-        """Rebuild a match from its record, ready to go on.
+        """Rebuild a match from its record, ready to continue.
 
         Args:
             record: The record of a match.
-            at: How many events to replay; None: all. An `at` among the events that one reply caused stops before it.
+            at: Number of events to replay (None: all). An `at` among the events that one reply caused stops before that
+                reply.
             **changes: Arguments of `Match` that replace those of the record's header.
 
         Raises:
-            ValueError: The record's game is not known, or its events are not legal.
+            ValueError: The record's game is unknown, or its events are not legal.
         """
         *_, match = cls.replay_stages(record, at, **changes)
         return match
 
     @classmethod
     def replay_stages(cls, record: Record, at: int | None = None, **changes: Any) -> Iterator[Self]:
-        """Replay reply by reply: yield the same match as it was dealt, then after each reply and what it caused."""
+        """Replay reply by reply: yield the match as it was dealt, then as it was after each reply and what it
+        caused."""
         header = record.header
         keep: dict[str, Any] = {"seed": header.seed, "players": header.players, "notes": header.notes, "id": header.id}
         match = cls(record.game, start=start_state(record), **{**keep, **changes})
@@ -420,7 +422,7 @@ class Match:
         return twin
 
     def fork(self, at: int | None = None) -> Match:
-        """Return a new match that shares the first `at` events of this one (None: all) and goes on independently.
+        """Return a new match that shares the first `at` events of this one (None: all) and continues independently.
 
         Raises:
             ValueError: `at` is not from 1 to the number of events.
@@ -428,7 +430,7 @@ class Match:
         at = len(self.events) if at is None else at
         if not 1 <= at <= len(self.events):
             raise ValueError(f"at must be 1 to {len(self.events)} events, not {at}")
-        # Who plays on, and how it ends, is the new match's own.
+        # Who continues to play, and how it ends, is the new match's own matter.
         kept = {
             name: note for name, note in self.notes.items() if name not in ("stopped", "models", CODE, DETERMINISTIC)
         }
@@ -437,7 +439,7 @@ class Match:
 
 
 def _shorten(reply: Reply, invalid: Invalid) -> Reply:
-    """Shorten what is kept of a reply that was refused for its length."""
+    """Shorten what is kept from a reply that was refused for its length."""
     length = len(reply.text)
     if "too_long" not in invalid.codes or length <= KEPT_CHARACTERS:
         return reply
@@ -448,7 +450,7 @@ _TURNS = frozenset([(), ("A",), ("B",), ("A", "B"), ("B", "A")])
 
 
 def _shown(action: Any) -> str:
-    """Show an action without its address, so that the same fault has the same words."""
+    """Show an action without its memory address, so that the same fault has the same words."""
     return re.sub(r" at 0x[0-9a-f]+", "", f"{action!r:.200}")
 
 
@@ -463,8 +465,8 @@ def _recordable_invalid(invalid: Any) -> Invalid:
 
 
 def recordable(reply: Any) -> Reply:
-    """Convert a reply to one that can be recorded: plain strings without lone surrogates. `TypeError` if it has no
-    text, `ValueError` for a field of the wrong type."""
+    """Convert a reply to one that can be recorded: plain strings without lone surrogates. Raise `TypeError` if it has
+    no text, and `ValueError` if a field has the wrong type."""
     if isinstance(reply, str):
         return Reply(replace_surrogates(reply))
     if not isinstance(reply, Reply) or not isinstance(reply.text, str):
@@ -481,7 +483,7 @@ def recordable(reply: Any) -> Reply:
 
 
 def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:
-    """Convert a payoff, such as one of numpy's types, to a plain number."""
+    """Convert a payoff, which may have a NumPy type, to a plain number."""
     if isinstance(payoff, Real | None) and is_finite(payoff):
         return payoff if payoff is None else int(payoff) if isinstance(payoff, Integral) else float(payoff)
     found = "a whole number too large for a float" if isinstance(payoff, int) else repr(payoff)
@@ -489,7 +491,7 @@ def _plain_payoff(seat: Seat, payoff: Any) -> int | float | None:
 
 
 def _reply_ranges(events: tuple[Event, ...]) -> list[tuple[int, int]]:
-    """Index ranges of a reply, a wordless rejection or an abort, each with all the events it caused."""
+    """Return the index ranges of a reply, a wordless rejection or an abort, each with all the events it caused."""
     begins = [
         i
         for i, event in enumerate(events)

@@ -1,6 +1,6 @@
-"""Money in rules and prompts: integer cents inside, dollars in texts. Rounding is half up, as in the seed document.
+"""Money in rules and prompts: integer cents internally, dollars in texts. Rounding is half up, as in the seed document.
 
-Screens and reports write money by `negolab.formatting`.
+Screens and reports write money with `negolab.formatting`.
 """
 
 from __future__ import annotations
@@ -27,12 +27,13 @@ def format_cents(cents: float) -> str:
 
 @lru_cache(maxsize=1024)
 def discount_factor(discount: float, periods: int) -> Fraction:
-    """Return what is left of an amount after some periods, exactly: the discount is taken at its decimal face value."""
+    """Return the exact share of an amount that is left after some periods, taking the discount at its decimal face
+    value."""
     return Fraction(repr(float(discount))) ** periods
 
 
 def discounted(amount: int, discount: float, periods: int) -> int | float:
-    """Return an amount after some periods: the float that is nearest to the exact one.
+    """Return an amount after some periods: the float nearest to the exact value.
 
     >>> discounted(1250, 0.9, 2), 1250 * 0.9**2
     (1012.5, 1012.5000000000001)

@@ -1,8 +1,8 @@
-"""The moves of a seat: the fields of each move. From it follow the JSON that a model fills in with its instruction,
-the inputs of a plain table, and some fields of the other tables.
+"""A seat's moves and the fields of each. From these follow the JSON that a model fills in and its instruction, the
+inputs of a plain table, and some fields of the other tables.
 
-A game says it in `Game.moves`; without that it follows from its options (`negolab.derived_moves`). Schemas keep to the
-subset that OpenAI's strict mode and llama.cpp's grammars share: every property is required, no other is allowed, a
+A game defines them in `Game.moves`; otherwise, they follow from its options (`negolab.derived_moves`). Schemas keep to
+the subset that OpenAI's strict mode and llama.cpp's grammars share: every property is required, no other is allowed, a
 choice is `anyOf` and not at the root, and the length of a text can only be bounded by its pattern.
 """
 
@@ -22,16 +22,16 @@ from negolab.money import cents_to_dollars
 Schema = dict[str, Any]
 
 MAX_WORDS = 1000
-"""Bound of a text in characters; llama.cpp takes no pattern of 2,000 repetitions or more."""
+"""Largest length of a text in characters; llama.cpp rejects patterns with 2,000 or more repetitions."""
 
 
 class Field(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """Base of the kinds of field, which are all in this module.
+    """Base of the kinds of field, all of which are in this module.
 
     Args:
-        label: What people read beside its input; "": its name.
-        default: Its value where it is left out; UNSET: it must be filled in.
-        example: Its value in an instruction; UNSET: none that could be taken for advice.
+        label: The words beside its input ("": its name).
+        default: Its value if it is left out (UNSET: it must be filled in).
+        example: Its value in an instruction (UNSET: none, because it could be taken for advice).
     """
 
     label: str = ""
@@ -46,8 +46,8 @@ class Choice(Field, frozen=True, gc=False):
 
 
 class Count(Field, frozen=True, gc=False):
-    """A whole number, both ends included; `unit` is what people read it in ("cents": a price), `words` what each number
-    stands for, from `least` on, where it is one of a list."""
+    """A whole number, both ends included; `unit` is the unit in which people read it ("cents": a price), and `words`
+    says what each number stands for, from `least` on, if it is one of a list."""
 
     least: int
     most: int
@@ -56,7 +56,7 @@ class Count(Field, frozen=True, gc=False):
 
 
 class Price(Count, frozen=True, gc=False):
-    """A price from `least` to `most` in cents, which a form names in dollars."""
+    """A price from `least` to `most` in cents, which a form gives in dollars."""
 
     unit: str = "cents"
 
@@ -68,11 +68,11 @@ class Words(Field, frozen=True, gc=False):
 
 
 class Nothing(Field, frozen=True, gc=False):
-    """Left empty."""
+    """A field left empty."""
 
 
 class Several(Field, frozen=True, gc=False):
-    """A list of `least` to `most` fields of a kind."""
+    """A list of `least` to `most` fields of one kind."""
 
     of: Field
     least: int
@@ -80,19 +80,19 @@ class Several(Field, frozen=True, gc=False):
 
 
 class Group(Field, frozen=True, gc=False):
-    """Fields with names, in this order; names are compared without case."""
+    """Fields with names, in this order; names are compared ignoring case."""
 
     fields: Mapping[str, Field]
 
 
 class Amounts(Field, frozen=True, gc=False):
-    """Amounts of some of these goods, up to `most` of each by name; a good named twice counts with both."""
+    """Amounts of some of these goods, up to `most` of each by name; for a good named twice, both amounts count."""
 
     most: Mapping[str, int]
 
 
 class Either(Field, frozen=True, gc=False):
-    """One of several kinds of field; what a value does not fit is said of the last."""
+    """One of several kinds of field; a value that fits none is reported as a misfit of the last."""
 
     of: tuple[Field, ...]
 
@@ -104,8 +104,8 @@ class Move(msgspec.Struct, frozen=True, gc=False):
         kind: Its name, such as "offer".
         make: Turns its filled fields, and those beside it, into an action or an `Invalid`.
         fields: What is to be filled in, by name.
-        label: What people read on the button that makes it; "": its kind.
-        means: How an instruction goes on after its example, such as "to accept the offer that stands".
+        label: The words on the button that makes it ("": its kind).
+        means: How an instruction continues after its example, such as "to accept the offer that stands".
     """
 
     kind: str
@@ -116,15 +116,15 @@ class Move(msgspec.Struct, frozen=True, gc=False):
 
 
 class Moves(msgspec.Struct, frozen=True, gc=False):
-    """All that a seat may do now: one of `moves`, with the fields `before` and `beside` it whichever it is.
+    """Everything that a seat may do now: one of `moves`, together with the fields `before` and `beside` it.
 
     Args:
         moves: At least one.
         before: Fields that come first, such as reasoning.
         beside: Fields that go with each of them, such as a message.
-        tag: The first field of a move's JSON, which holds its kind; "": none, its fields tell a move apart.
-        bare: There is one move, and its fields stand for themselves, not below the name `move`.
-        told: The instruction; "": it lists the moves.
+        tag: The first field of a move's JSON, which holds its kind ("": none, because its fields identify a move).
+        bare: True if there is one move, and its fields stand alone, not under the name `move`.
+        told: The instruction ("": it lists the moves).
     """
 
     moves: tuple[Move, ...]
@@ -135,7 +135,7 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
     told: str = ""
 
     def schema(self) -> Schema:
-        """Return the JSON schema of what is to be filled in."""
+        """Return the JSON schema for what is to be filled in."""
         choice = Either(tuple(map(self._own, self.moves)))
         return field_schema(choice if self.bare else self._around(choice))
 
@@ -154,8 +154,8 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
         return next((move for move in self.moves if move.kind == kind), None)
 
     def action(self, value: Any) -> Any:
-        """Return what the first move makes whose fields a filled form fits; raises `Misfit` for any other JSON, with
-        what does not fit the last move of its kind."""
+        """Return what the first move makes whose fields fit a filled form; raise `Misfit` for any other JSON, with what
+        does not fit the last move of its kind."""
         named = value.get("move") if isinstance(value, dict) else None
         kind = named.get(self.tag) if isinstance(named, dict) and self.tag else None
         misfit = Misfit("")
@@ -167,8 +167,8 @@ class Moves(msgspec.Struct, frozen=True, gc=False):
         raise misfit
 
     def named_option(self, text: str) -> dict[str, int] | None:
-        """Return the form of a reply such as `2`, `(b)` or `b) Yes` to a list of options; None if it is none, or if the
-        rest of it names another option."""
+        """Return the form for a reply such as `2`, `(b)` or `b) Yes` to a list of options; None if it is not such a
+        reply, or if the rest of it names another option."""
         name, field = next(iter(self.moves[0].fields.items()), ("", Nothing()))
         found = _OPTION.fullmatch(text)
         if not (self.bare and isinstance(field, Count)) or found is None:
@@ -198,7 +198,7 @@ _OPTION = re.compile(r"\s*(?:\(?(?P<mark>\d{1,3}|[A-Za-z])\)[.:]?(?P<rest>.*)|(?
 
 
 def field_schema(field: Field) -> Schema:
-    """Return the JSON schema of a field."""
+    """Return the JSON schema for a field."""
     match field:
         case Choice(options=options):
             return {"type": _TYPES.get(type(options[0]), "string"), "enum": list(options)}
@@ -207,7 +207,7 @@ def field_schema(field: Field) -> Schema:
         case Count(least=least, most=most):
             return {"type": "integer", "minimum": least, "maximum": most}
         case Words(most=most):
-            # Without quotation marks and line breaks: grammars cannot count escaped characters.
+            # No quotation marks or line breaks, because grammars cannot count escaped characters.
             return {"type": "string", "pattern": r'^[^"\\\x00-\x1f\x7f]{0,' + str(min(most, MAX_WORDS)) + "}$"}
         case Several(of=of, least=least, most=most):
             return {"type": "array", "items": field_schema(of), "minItems": least, "maxItems": most}
@@ -226,7 +226,7 @@ _TYPES = {bool: "boolean", int: "integer"}
 
 
 def shown(field: Field) -> str:
-    """Write the example of a field as JSON, with gaps where it has none."""
+    """Write the example for a field as JSON, with gaps where it has none."""
     if field.example is not UNSET:
         return as_json(field.example)
     match field:
@@ -248,11 +248,11 @@ def shown(field: Field) -> str:
 
 
 class Misfit(ValueError):
-    """A filled field that is not what was asked for; the message says so to its author."""
+    """A filled field that is not what was asked for; the message tells its author so."""
 
 
 def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the fields of a JSON object; raises `Misfit` if two names differ in their case alone or not at all."""
+    """Return the fields of a JSON object; raise `Misfit` if two names are equal or differ only in case."""
     folded: set[Any] = set()
     for name, _ in pairs:
         if _fold(name) in folded:
@@ -262,7 +262,7 @@ def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def read(field: Field, value: Any) -> Any:
-    """Return a filled field as `make` gets it; raises `Misfit`."""
+    """Return a filled field as `make` receives it; raise `Misfit` if it does not fit."""
     match field:
         case Choice(options=options):
             for option in options:
@@ -288,7 +288,7 @@ def read(field: Field, value: Any) -> Any:
                 return [read(of, each) for each in value]
             raise _misfit(value, f"not a list of {least} to {most} entries")
         case Amounts(most=goods):
-            # What is more than there is, the rules refuse in their own words.
+            # The rules refuse more than there is, in their own words.
             lot = Group({"good": Choice(tuple(goods)), "amount": Count(1, 10**6)})
             amounts = dict.fromkeys(goods, 0)
             for each in read(Several(lot, 1, max(5, len(goods))), value):
@@ -309,7 +309,7 @@ def read(field: Field, value: Any) -> Any:
 
 
 def read_group(group: Group, value: Any) -> dict[str, Any]:
-    """Return the filled fields of a group by name; raises `Misfit`."""
+    """Return the filled fields of a group by name; raise `Misfit` if they do not fit."""
     if not isinstance(value, dict):
         raise _misfit(value, "no object")
     known = {_fold(name): name for name in group.fields}
@@ -343,14 +343,14 @@ def as_json(value: Any) -> str:
 
 
 def _fold(word: Any) -> Any:
-    """Return what is compared of a name or an option."""
+    """Return the form in which a name or an option is compared."""
     if not isinstance(word, str) or len(word) > _LONGEST:
         return word
     return " ".join(unicodedata.normalize("NFKC", word).casefold().split())
 
 
 _LONGEST = 1000
-"""Characters of a word that is compared without case: folding can take more than linear time."""
+"""Largest number of characters in a word compared ignoring case, because folding can take more than linear time."""
 
 
 def such_as(sample: str, *notes: str) -> str:

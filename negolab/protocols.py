@@ -1,4 +1,4 @@
-"""Protocols that games build on: players, and the base class of scripted ones."""
+"""Protocols that games build on: players, and the base class for scripted ones."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Player(Protocol):
     or as an awaitable."""
 
     def reply(self, told: AnyGame, ask: Ask) -> str | Reply | Malformed | Any | Awaitable[str | Reply | Any]:
-        """Answer a question of the match: with text, an action of the game, or a `Reply`; or with an awaitable of one.
+        """Answer a question in the match: with text, an action of the game or a `Reply`, or with an awaitable of one.
 
         Args:
             told: The game as the seat may know it.
@@ -37,24 +37,24 @@ class ResumablePlayer(Protocol):
     """A player that can take over a seat in a running match: `recall` gives it what the seat saw and said so far."""
 
     def recall(self, view: View) -> None:
-        """Take up a match that was played so far by another object, from the seat's view of it."""
+        """Take over a match that another object has played so far, from the seat's view of it."""
 
 
 def player_notes(players: Mapping[Seat, Player]) -> dict[Seat, dict[str, Any]]:
-    """Collect by seat what players have to say for a record's header beyond their name: those with a method `notes`."""
+    """Collect, by seat, what players add to a record's header besides their name: those with a method `notes`."""
     # `isinstance` with a runtime protocol takes 20 times as long, once for each match.
     notes = {seat: getattr(player, "notes", None) for seat, player in players.items()}
     return {seat: note() for seat, note in notes.items() if callable(note)}
 
 
 class Scripted:
-    """Base class of strategies: deterministic given the seed, and a function of the observation alone.
+    """Base class for strategies: deterministic given the seed, and a function of the observation alone.
 
-    A subclass writes `act`. The keyword parameters of its `__init__` are the player's parameters, and its docstring
+    A subclass defines `act`. The keyword parameters of its `__init__` are the player's parameters, and its docstring
     describes the strategy in a paragraph with its source.
 
     Args:
-        seed: Seed of the strategy's own random numbers.
+        seed: Seed for the strategy's own random numbers.
 
     Example:
         >>> import negolab as nl
@@ -67,7 +67,7 @@ class Scripted:
     """
 
     name = ""
-    """The name it was created by, without its seed."""
+    """The name it was created with, without its seed."""
 
     def __init__(self, *, seed: int = 0) -> None:
         self.seed = seed
@@ -78,13 +78,13 @@ class Scripted:
         return random.Random(self.seed)
 
     seats: ClassVar[tuple[Seat, ...]] = SEATS
-    """The seats it can play."""
+    """The seats that it can play."""
     deterministic: ClassVar[bool] = False
-    """True if it draws nothing at random: the same observations, the same actions, whatever the seed. Games between two
-    such players on one deal are copies, and statistics count them once."""
+    """True if it draws nothing at random: the same observations lead to the same actions, whatever the seed. Games
+    between two such players with the same deal are copies, and statistics count them once."""
 
     amount_parameters: ClassVar[tuple[str, ...]] = ()
-    """Parameters in the game's unit, which people read in a larger one: a run says what they mean."""
+    """Parameters in the game's unit, which people read in a larger one; a run says what they mean."""
 
     def check(self, game: Any) -> None:
         """Raise `ValueError` if it cannot play this game; the game must not be kept."""
@@ -104,5 +104,5 @@ class Scripted:
 
 
 def deterministic_seats(players: Mapping[Seat, Player]) -> list[Seat]:
-    """Return the seats whose players say that they are deterministic."""
+    """Return the seats whose players declare that they are deterministic."""
     return sorted(seat for seat, who in players.items() if getattr(who, "deterministic", False))

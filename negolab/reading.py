@@ -1,8 +1,8 @@
-"""Reading what was said: tokens in brackets among prose, as their author meant them (`reading = "fair"`).
+"""Reading of what was said: tokens in brackets within prose, as their author meant them (`reading = "fair"`).
 
-A token counts unless what stands around it says otherwise: it is quoted, shown as an example, put off, denied, asked or
-taken back. The words that say so are data, in `reading.toml`; the guide's page of decisions shows both readings. Every
-step is linear in the text, but for a logarithm.
+A token counts unless the text around it says otherwise: it is quoted, shown as an example, put off, denied, asked as a
+question or taken back. The words that say so are data, in `reading.toml`; the guide's page on decisions shows both
+readings. Every step is linear in the text, except for a logarithm.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 Reading = Literal["fair", "literal"]
-"""How replies are read: as their author meant them, or by the letter."""
+"""Way in which replies are read: as their author meant them, or literally."""
 
 
 class Phrases:
     """Patterns by name, from a TOML file of words and phrases.
 
-    A text in the file is a list of whole words, a list holds patterns; any of them is meant. `<NAME>` stands for an
-    earlier name. `PHRASES.QUOTED` is the pattern `QUOTED`.
+    A string in the file is a list of whole words, and a list holds patterns; any of them matches. `<NAME>` stands for
+    an earlier name. `PHRASES.QUOTED` is the pattern `QUOTED`.
 
     Args:
         file: The file.
-        known: Phrases that the file's own may name.
+        known: Phrases that the file's own phrases may name.
     """
 
     def __init__(self, file: Path, known: Phrases | None = None) -> None:
@@ -44,7 +44,7 @@ class Phrases:
         if not name.isupper():
             raise AttributeError(name)
         pattern = re.compile(self._sources[name])
-        setattr(self, name, pattern)  # from now on it is found without this
+        setattr(self, name, pattern)  # from now on, it is found without this method
         return pattern
 
     @property
@@ -53,7 +53,7 @@ class Phrases:
         return self._sources.keys()
 
     def words(self, name: str) -> frozenset[str]:
-        """Return the words of a list."""
+        """Return the words in a list."""
         return self._sets[name]
 
 
@@ -61,9 +61,9 @@ PHRASES = Phrases(Path(__file__).with_suffix(".toml"))
 REASONING_OPEN = "Your reasoning does not end: close it with </think>, then write your message."
 
 _LOOK_BACK = 80
-"""Characters before a token in which what stands right before it is looked for."""
+"""Number of characters before a token that are searched for what comes right before it."""
 _REACH = 400
-"""Characters around a token in which an amount is looked for, and the next mark."""
+"""Number of characters around a token that are searched for an amount and for the next mark."""
 _MARK = "\ue000"
 """Stands for a token in prose."""
 _STRAIGHT = str.maketrans(
@@ -86,7 +86,7 @@ _REST = re.compile(r"[*_`\"]*\s*:?\s*([^\[\]\n]*)")
 
 
 def without_reasoning(text: str) -> str | None:
-    """Return what is said behind the reasoning that a text begins with; None if reasoning is left open."""
+    """Return what follows the reasoning that a text begins with; None if reasoning is left open."""
     end, is_open, at = 0, False, 0
     for line in text.split("\n"):
         if not line.lstrip().startswith(">"):
@@ -98,24 +98,24 @@ def without_reasoning(text: str) -> str | None:
 
 
 def spoken_lines(text: str) -> list[str]:
-    """Return the lines of a text without those that only fence code and those that are quoted by `>`."""
+    """Return the lines of a text without those that only fence code and those quoted with `>`."""
     text = text.replace("\ufeff", "")  # a byte-order mark
     return [line for line in text.split("\n") if not (_FENCE.fullmatch(line) or line.lstrip().startswith(">"))]
 
 
 def straight(text: str) -> str:
-    """Write curly quotes, blanks and full-width characters as plain ones; the length stays."""
+    """Replace curly quotes, unusual spaces and full-width characters with plain ones; the length stays the same."""
     return text.translate(_STRAIGHT)
 
 
 def with_arrows(body: str) -> str:
-    """Write each kind of arrow as `->`, and a multiplication sign as `x`."""
+    """Write every kind of arrow as `->`, and a multiplication sign as `x`."""
     return _ARROW.sub("->", body).replace("\u00d7", "x")
 
 
 def left_out(text: str, parts: Iterable[tuple[str, str]] = ()) -> tuple[tuple[int, int, str], ...]:
-    """Return where the parts of a text stand that were not taken, and why: reasoning, lines that do not count, and
-    `parts` in their order, as they are written, with a reason ("": this one was taken)."""
+    """Return where each unused part of a text is, and why it was not used: reasoning, lines that do not count, and
+    `parts` in order, as they are written, each with a reason ("": this one was used)."""
     rest = without_reasoning(text) or ""
     start = at = len(text) - len(rest)
     left = [(0, start, "reasoning")] if start else []
@@ -143,7 +143,7 @@ class Token:
         kind: "accept", "deny", "walk away" or "offer".
         body: What an offer says.
         raw: The token as it is written.
-        at: Its place in the prose.
+        at: Its position in the prose.
         why: Why it is inert: "quoted", "vetoed" or "overruled"; "" if it counts.
     """
 
@@ -152,7 +152,7 @@ class Token:
 
     @property
     def words(self) -> str:
-        """What stands in its brackets."""
+        """The text in its brackets."""
         return " ".join(straight(self.raw)[1:].rstrip("]").split())
 
     @property
@@ -162,20 +162,20 @@ class Token:
 
 
 class Spoken(NamedTuple):
-    """The tokens of a text in their order, the prose in which each of them is one character, and what stands between
-    them, word for word."""
+    """The tokens of a text in order, the prose in which each of them is one character, and the text between them, word
+    for word."""
 
     tokens: list[Token]
     prose: str
     pieces: list[str]
 
     def counting(self, *kinds: str) -> list[Token]:
-        """The tokens of these kinds that count."""
+        """Return the tokens of these kinds that count."""
         return [token for token in self.tokens if token.counts and token.kind in kinds]
 
     @property
     def vetoed(self) -> str:
-        """The sentence of the first token that was not meant; "" if there is none."""
+        """The sentence with the first token that was not meant; "" if there is none."""
         token = next((token for token in self.tokens if token.why == "vetoed"), None)
         if token is None:
             return ""
@@ -187,7 +187,7 @@ class Spoken(NamedTuple):
 
     @property
     def talk(self) -> str:
-        """The talk beside the tokens that count, on one line; a token that is inert has no brackets."""
+        """The talk besides the tokens that count, on one line; an inert token appears without its brackets."""
         inert = ["" if token.counts else token.words for token in self.tokens]
         # Emphasis that touches a token goes with it.
         ends = [piece.rstrip(_EMPHASES) for piece in self.pieces[:-1]] + self.pieces[-1:]
@@ -202,13 +202,13 @@ def read_tokens(
     is_offer: Callable[[str], bool] = lambda body: False,
     names_standing: Callable[[str], bool] = lambda words: False,
 ) -> Spoken:
-    """Find the tokens of a text, and which of them are meant.
+    """Find the tokens in a text, and which of them are meant.
 
     Args:
         text: The text without reasoning.
-        is_offer: Returns True if what follows a bare `[Offer]` on its line is the body of one.
-        names_standing: Returns True if words behind `[Accept]`, such as `your offer of 5 Wheat`, name the offer that
-            stands.
+        is_offer: Returns True if what follows a bare `[Offer]` on its line is the body of an offer.
+        names_standing: Returns True if words after `[Accept]`, such as `your offer of 5 Wheat`, name the standing
+            offer.
     """
     kept = "\n".join(spoken_lines(text))
     flat = straight(kept)
@@ -231,7 +231,7 @@ def read_tokens(
 
 
 def _brackets(flat: str, is_offer: Callable[[str], bool]) -> Iterator[tuple[int, int, str, str]]:
-    """Yield start, end, kind and body of each token."""
+    """Yield each token's start, end, kind and body."""
     at = 0
     while found := _BRACKET.search(flat, at):
         start, stop = found.span()
@@ -259,7 +259,7 @@ def _is_letter(char: str) -> bool:
 
 
 def plain_lines(text: str, emphasis: re.Pattern[str], blank: str = "") -> list[str]:
-    """Return the lines of a text without emphasis and marks of lists; numbers are such marks if two count up from 1."""
+    """Return the lines of a text without emphasis and list markers; numbers are such markers if two count up from 1."""
     lines = text.split("\n")
     marks = [_MARK_OF_LIST.match(line) for line in lines]
     numbers = [int(mark[1]) for mark in marks if mark and mark[1]]
@@ -274,7 +274,7 @@ def plain_lines(text: str, emphasis: re.Pattern[str], blank: str = "") -> list[s
 
 
 def _joined(lines: list[str]) -> str:
-    """Join lines: by a blank where a sentence goes on in the next one, else by a line break."""
+    """Join lines: with a space if a sentence continues in the next one, otherwise with a line break."""
     parts: list[str] = []
     for line, after in zip(lines, [*lines[1:], ""], strict=True):
         parts += [line, " " if line and after and _goes_on(line, after) else "\n"]
@@ -290,7 +290,7 @@ def _goes_on(line: str, after: str) -> bool:
 
 
 def goes_on(line: str, after: str) -> bool:
-    """Return True if a sentence goes on in the next line."""
+    """Return True if a sentence continues in the next line."""
     return (line[-1].isalnum() or line[-1] in ",:") and (
         after[0].islower() or after[0].isdigit() or after[0] in f"[{_MARK}"
     )
@@ -304,7 +304,7 @@ class _Judge:
 
     def __init__(self, spoken: Spoken, names_standing: Callable[[str], bool]) -> None:
         self._tokens, self._prose, self._names_standing = spoken.tokens, spoken.prose, names_standing
-        # As long as the prose: what is deleted becomes blanks.
+        # As long as the prose: what is deleted becomes spaces.
         self._low = PHRASES.DELETED.sub(lambda found: " " * len(found[0]), _lower(spoken.prose))
         self._places: dict[str, list[int]] = {}
         self._ends = [found.start() for found in _SENTENCE_END.finditer(spoken.prose)]
@@ -379,7 +379,8 @@ class _Judge:
         )
 
     def _is_priced(self, at: int, start: int) -> bool:
-        """True if a sentence first says what the other should do or give, and then what its author does for it."""
+        """Return True if a sentence first says what the other should do or give, and then what its author does in
+        return."""
         if PHRASES.OFFERED_FIRST.match(self._low, start, start + _LOOK_BACK) and self._within("AND_I", start, at):
             return True
         said = self._low[start:at] if at - start < _REACH else ""
@@ -388,18 +389,19 @@ class _Judge:
         return priced and not self._names_standing(said)
 
     def _asks(self, at: int, *, small: bool) -> bool:
-        """True if a `?` is the next mark behind a token, and right behind it or what follows is small."""
+        """Return True if the next mark after a token is a `?`, and it comes right after the token or what follows is
+        `small`."""
         mark = re.compile(r"[.!?;,:\n]").search(self._prose, at + 1, at + _REACH)
         return mark is not None and mark[0] == "?" and (small or mark.start() == at + 1)
 
     def _is_small_behind(self, at: int) -> bool:
-        """True if what follows a token goes on with a small letter or a digit."""
+        """Return True if what follows a token continues with a lowercase letter or a digit."""
         found = re.compile(r"[ ,\u2014\u2013-]*([^\W_])").match(self._prose, at + 1)
         return found is not None and (found[1].islower() or found[1].isdigit())
 
     def _veto_choices(self) -> None:
-        """Different replies in one sentence with `or` between, and those in a list before them, are a choice that is
-        named, not made."""
+        """Veto different replies in one sentence with `or` between them, and those in a list before them: such a choice
+        is named, not made."""
         replies = [token for token in self._tokens if token.kind != "offer"]
         is_choice = False
         for one, other in reversed(list(pairwise(replies))):
@@ -410,7 +412,7 @@ class _Judge:
                 one.why, other.why = one.why or "vetoed", other.why or "vetoed"
 
     def _segment_start(self, at: int, start: int, last_counting: int) -> int:
-        """Return where the part of a sentence begins that a token belongs to."""
+        """Return the start of the part of a sentence that a token belongs to."""
         if self._low[max(0, at - 4) : at].strip() == "so":
             return at
         place = bisect_right(self._breaks, at)
@@ -427,26 +429,26 @@ class _Judge:
         return start, self._ends[place] + 1 if place < len(self._ends) else len(self._prose)
 
     def _places_of(self, name: str) -> list[int]:
-        """Return where the phrases of this name begin."""
+        """Return where the phrases with this name begin."""
         if name not in self._places:
             self._places[name] = [found.start() for found in getattr(PHRASES, name).finditer(self._low)]
         return self._places[name]
 
     def _within(self, name: str, start: int, end: int) -> bool:
-        """True if a phrase of this name begins between two places."""
+        """Return True if a phrase with this name begins between two positions."""
         places = self._places_of(name)
         at = bisect_left(places, start)
         return at < len(places) and places[at] < end
 
 
 def _lower(text: str) -> str:
-    """Lower-case without a change of length."""
+    """Convert to lowercase without changing the length."""
     return "".join(char.lower() if len(char.lower()) == 1 else char for char in text)
 
 
 def _let_last_lines_decide(spoken: Spoken, lines: list[str]) -> None:
-    """Make what stands before the last lines inert, if they hold nothing but tokens; else the last of different replies
-    decides, if it is alone in its sentence and none of another kind is."""
+    """Make what comes before the last lines inert if those hold nothing but tokens; otherwise, the last of several
+    different replies decides, if it is alone in its sentence and none of another kind is."""
     tokens, last, everything = spoken.tokens, len(spoken.tokens), False
     said = [line for line in lines if line]
     while said and (found := PHRASES.LAST_LINE.fullmatch(said.pop())):
@@ -467,7 +469,7 @@ def _let_last_lines_decide(spoken: Spoken, lines: list[str]) -> None:
 
 
 def _is_alone(prose: str, at: int) -> bool:
-    """True if a token is alone in its sentence, a label aside."""
+    """Return True if a token is alone in its sentence, apart from a label."""
     before = re.split(r"[.!?;\u3002\n]", prose[max(0, at - _LOOK_BACK) : at])[-1]
     behind = prose[at + 1 : at + 3].lstrip()
     return (not before.strip() or PHRASES.LABEL.fullmatch(before) is not None) and (not behind or behind[0] in ".!;\n")

@@ -1,4 +1,4 @@
-"""The record of a match, a header and events, and the states and views that are folded from it."""
+"""The record of a match (a header and events), and the states and views that are folded from it."""
 
 from __future__ import annotations
 
@@ -23,25 +23,25 @@ from negolab.user_code import describe_failure
 
 SCHEMA = 1
 DETERMINISTIC = "deterministic"
-"""The note of a header that lists the seats of players that draw nothing at random."""
+"""The header note that lists the seats whose players draw nothing at random."""
 CODE = "code"
-"""The note of a header that holds, by seat, the file or module of a player that is not negolab's, and its hash, or the
+"""The header note that holds, by seat, the file or module of a player that is not negolab's, with its hash, or the
 versions of the program that played."""
 PERSON = "person"
-"""Name that a record gives to a person's seat."""
+"""Name that a record gives a person's seat."""
 _Of = TypeVar("_Of")
 _Found = TypeVar("_Found")
 
 
 class PersonaNote(TypedDict):
-    """The file of a persona, and its hash."""
+    """A persona's file, and its hash."""
 
     file: str
     sha256: str
 
 
 class ModelNote(TypedDict, total=False):
-    """Settings of the model of a seat, as `LLM.notes` writes it."""
+    """Settings of a seat's model, as `LLM.notes` writes them."""
 
     label: str
     persona: PersonaNote
@@ -49,7 +49,7 @@ class ModelNote(TypedDict, total=False):
 
 
 class KnownNotes(TypedDict, total=False):
-    """The types of the notes that tables, reports and views read; any others hold what their importer likes."""
+    """The types of the notes that tables, reports and views read; any others hold whatever their importer likes."""
 
     models: dict[Seat, ModelNote]
     deterministic: list[Seat]
@@ -61,7 +61,7 @@ class KnownNotes(TypedDict, total=False):
 class Header(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The game with all its parameters, the seed of the deal, and who played.
 
-    `created` is UTC in ISO 8601. `notes` holds facts of an importer, a batch or a branch.
+    `created` is UTC in ISO 8601. `notes` holds facts from an importer, a batch or a branch.
     """
 
     schema: int = msgspec.field(default=SCHEMA, name="schema")
@@ -101,24 +101,25 @@ class Record(msgspec.Struct, frozen=True):
 
     @property
     def game(self) -> AnyGame:
-        """The game as it was played; `ValueError` if it is not one of negolab's and its module is not imported."""
+        """The game as it was played; raises `ValueError` if it is not one of negolab's and its module is not
+        imported."""
         return _game(self)
 
     @property
     def end(self) -> End | None:
-        """End of the match; None: it is not over."""
+        """The end of the match; None if it is not over."""
         last = self.events[-1]
         return last.end if isinstance(last, Ended) else None
 
     @property
     def payoffs(self) -> dict[Seat, int | float | None]:
-        """Payoff of each seat in the game's unit; None: nothing is paid."""
+        """Each seat's payoff in the game's unit; None if nothing is paid."""
         last = self.events[-1]
         return last.payoffs if isinstance(last, Ended) else {"A": None, "B": None}
 
     @property
     def outcome(self) -> Outcome | None:
-        """The stored end and payoffs with the game's details of the final state; None if the match is not over."""
+        """The stored end and payoffs, with the game's details for the final state; None if the match is not over."""
         last = self.events[-1]
         if not isinstance(last, Ended):
             return None
@@ -139,13 +140,13 @@ class Record(msgspec.Struct, frozen=True):
         return view_of_seat(self, seat)
 
     def to_line(self) -> bytes:
-        """Encode the record as one line of JSON, with its line end."""
+        """Encode the record as one line of JSON, with its line ending."""
         return _encoder.encode(self) + b"\n"
 
 
 def kept_for_last(function: Callable[[_Of], _Found]) -> Callable[[_Of], _Found]:
-    """Keep the result for the record, or whatever records share, that was asked for last: tables and measures ask for
-    the same things of one after another.
+    """Keep the result for the record, or whatever records share, that was asked for last, because tables and measures
+    ask for the same things about one after another.
 
     Each thread keeps its own.
     """
@@ -163,7 +164,7 @@ def kept_for_last(function: Callable[[_Of], _Found]) -> Callable[[_Of], _Found]:
 
 @contextmanager
 def reading(record: Record) -> Iterator[None]:
-    """Name the record in any error of what is read from it: a damaged one can break any rule."""
+    """Name the record in any error in what is read from it, because a damaged one can break any rule."""
     try:
         yield
     except Exception as error:
@@ -186,7 +187,7 @@ _as_text = kept_for_last(json.dumps)
 
 @lru_cache(maxsize=256)
 def _built_game(cls: type[AnyGame], game: str, preset: str | None, params: str) -> AnyGame:
-    """Return a game of this class; a class that a notebook has defined anew is another."""
+    """Return a game of this class; a class that a notebook has redefined is another one."""
     return catalog.stored_game(game, preset, json.loads(params))
 
 
@@ -206,7 +207,7 @@ def encode_event(event: Event) -> bytes:
 
 
 _SHORT = 200
-"""Bytes of an event up to which equal ones are decoded once: a step, a price, but not the answer of a model."""
+"""Size in bytes up to which equal events are decoded only once: a step or a price, but not a model's answer."""
 
 
 class RawHeader(Header, frozen=True, kw_only=True):
@@ -218,7 +219,7 @@ class RawHeader(Header, frozen=True, kw_only=True):
 
 
 class RawRecord(msgspec.Struct):
-    """A record of which only the plain parts of its header are decoded."""
+    """A record in which only the plain parts of the header are decoded."""
 
     header: RawHeader
     events: tuple[msgspec.Raw, ...]
@@ -255,7 +256,7 @@ def _check_numbers(part: str, line: bytes) -> None:
 
 @lru_cache(maxsize=256)
 def _notes(line: bytes) -> dict[str, Any]:
-    """Decode notes, all of them: `KnownNotes` keeps only those that it names."""
+    """Decode all notes; `KnownNotes` keeps only those that it names."""
     _known_notes.decode(line)
     return _any_notes.decode(line)
 
@@ -283,9 +284,9 @@ def _decode_shared(line: bytes | str) -> Record:
 
 
 def parse_record(line: bytes | str) -> Record:
-    """Decode one line; `ValueError` says what is wrong with it.
+    """Decode one line; a `ValueError` says what is wrong with it.
 
-    Records that are read share equal values, so what is in them must not be changed.
+    Records that are read share equal values, so their contents must not be changed.
     """
     try:
         record = _decode_shared(line)
@@ -314,7 +315,7 @@ class _TypedRecord(Record, frozen=True):
 
 
 def _decode_whole(line: bytes | str) -> Record:
-    """Decode a line in one piece: the error then names the field by its path in the line."""
+    """Decode a line in one piece, so that the error names the field by its path in the line."""
     with located("not a record", (msgspec.DecodeError, UnicodeDecodeError, RecursionError)):
         msgspec.json.decode(line, type=_TypedRecord)
         return msgspec.json.decode(line, type=Record)
@@ -332,21 +333,22 @@ def start_state(record: Record) -> State[Any, Any]:
 
 
 class Said:
-    """A reply and what its seat saw, which is parsed once: words are read in the state in which they were said, even
-    if another seat has forfeited since."""
+    """A reply and what its seat saw, parsed once: words are read in the state in which they were said, even if another
+    seat has forfeited since."""
 
     def __init__(self, reply: Reply, seen: Observation[Any, Any], told: AnyGame) -> None:
         self.reply, self._seen, self._told = reply, seen, told
 
     @cached_property
     def action(self) -> Any:
-        """The action, or an Invalid."""
+        """The action, or an `Invalid`."""
         return self._told.parse(self.reply.text, self._seen)
 
 
 @kept_for_last
 def told(game: AnyGame) -> dict[Seat, AnyGame]:
-    """Return the game as each seat may know it; made once for matches of one game in a row, as it checks parameters."""
+    """Return the game as each seat may know it; made once for consecutive matches of one game, because it checks
+    parameters."""
     return {seat: game.told(seat) for seat in SEATS}
 
 
@@ -379,7 +381,7 @@ class Fold:
 
 
 class _Replay:
-    """A record that is folded as far as it was asked for."""
+    """A record that is folded as far as it has been asked for."""
 
     def __init__(self, record: Record) -> None:
         self.fold = Fold(record.game, start_state(record))
@@ -405,7 +407,7 @@ def states(record: Record) -> Iterator[State[Any, Any]]:
         The full state after each event, in order.
 
     Raises:
-        ValueError: The record cannot be replayed; names the event.
+        ValueError: The record cannot be replayed; the message names the event.
     """
     replayed = _replayed(record)
     for i, event in enumerate(record.events):
@@ -419,7 +421,7 @@ def states(record: Record) -> Iterator[State[Any, Any]]:
 
 
 def said(record: Record, at: int) -> Said:
-    """Return the reply that is event `at`, of a record that is replayed up to there."""
+    """Return the reply that is event `at` in a record that has been replayed up to there."""
     return _replayed(record).said[at]
 
 
@@ -430,7 +432,7 @@ def final_state(record: Record) -> State[Any, Any]:
 
 
 class SeatOutcome(msgspec.Struct, frozen=True, tag="closing"):
-    """The end of a match as one seat is told it: how it ended and the seat's own payoff."""
+    """The end of a match as it is told to one seat: how it ended and the seat's own payoff."""
 
     end: End
     payoff: int | float | None
@@ -449,12 +451,12 @@ class SeatRecord(msgspec.Struct, frozen=True):
 
     @property
     def told(self) -> AnyGame:
-        """The game as the seat may know it; `ValueError` as for `Record.game`."""
+        """The game as the seat may know it; raises `ValueError` as `Record.game` does."""
         return decoding.told_game(catalog.imported_class(self.game), self.params)
 
 
 def view_of_seat(record: Record, seat: Seat) -> SeatRecord:
-    """Build `Record.seen_by`: an event of the other seat that changes nothing `seat` sees is left out."""
+    """Build `Record.seen_by`, leaving out events of the other seat that change nothing `seat` sees."""
     game = record.game
     entries: list[Any] = []
     last: Observation[Any, Any] | None = None

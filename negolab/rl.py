@@ -1,6 +1,6 @@
-"""Games as environments of Gymnasium and PettingZoo, behind the extra `rl`: `pip install 'negolab[rl]'`.
+"""Games as Gymnasium and PettingZoo environments, with the extra `rl`: `pip install 'negolab[rl]'`.
 
-The agents of a match are its seats, "A" and "B". An observation is what the seat may know, as text.
+The agents in a match are its seats, "A" and "B". An observation is what the seat may know, as text.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ Actions = Literal["text", "choice"]
 Reward = Literal["share", "payoff"]
 
 LEARNER = "learner"
-"""Name of a seat that an environment plays, in records."""
+"""Name in records for a seat that an environment plays."""
 MAX_PROMPT, MAX_REPLY = 100_000, 2_000
-"""Characters of an observation and of an action in words."""
+"""Largest number of characters in an observation and in an action in words."""
 
 
 def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
@@ -43,7 +43,7 @@ def _check(name: str, value: str, allowed: tuple[str, ...]) -> None:
 
 
 class _Words(Text):
-    """Texts of any characters: prompts contain signs that no small character set has."""
+    """Texts of any characters, because prompts contain some that no small character set has."""
 
     def __init__(self, length: int) -> None:
         super().__init__(length, min_length=0, charset="abcdefghijklmnopqrstuvwxyz 0123456789.$[]")
@@ -60,7 +60,7 @@ class _Prompt(str):
 
 
 class _Table:
-    """One match at a time, with the observations, actions and rewards of its seats."""
+    """One match at a time, with its seats' observations, actions and rewards."""
 
     match: Match
 
@@ -81,7 +81,7 @@ class _Table:
             raise ValueError(f"{catalog.game_id(self.game)} has no max_joint_payoff: choose reward='payoff'")
 
     def options(self, seat: Seat) -> tuple[Any, ...]:
-        """Return the actions that a choice refers to; () for a seat that is not asked."""
+        """Return the actions that a choice refers to; () for a seat that is not being asked."""
         if seat not in self._options:
             asked = self.match.asks(seat)
             found = self._options[seat] = self.match.told(seat).options(self.match.seen(seat)) if asked else ()
@@ -90,7 +90,7 @@ class _Table:
         return self._options[seat]
 
     def observe(self, seat: Seat) -> Any:
-        """Return the last prompt to a seat with the refusal of its last reply, and the mask of its options."""
+        """Return the last prompt to a seat, with the refusal of its last reply, and the mask for its options."""
         asks, told, seen = self.match.pending(), self.match.told(seat), self.match.seen(seat)
         if seat in asks or self.match.ended:
             rejected = asks[seat].rejected[-1:] if seat in asks else ()
@@ -121,7 +121,7 @@ class _Table:
         self._options = {}
 
     def rewards(self) -> dict[Seat, float]:
-        """Return 0 until the end; then the payoffs, or the gains above no deal as shares of the possible surplus."""
+        """Return 0 until the end; then the payoffs, or the gains over no deal as shares of the possible surplus."""
         if self.ends != (True, False):
             return dict.fromkeys(SEATS, 0.0)
         record = self.match.record()
@@ -132,7 +132,7 @@ class _Table:
 
     @property
     def ends(self) -> tuple[bool, bool]:
-        """Terminated by the rules, and truncated: stopped, as after too many rejected replies."""
+        """Pair of terminated (by the rules) and truncated (stopped, as after too many rejected replies)."""
         ended = self.match.ended
         is_aborted = ended is not None and ended.end == "ABORTED"
         return ended is not None and not is_aborted, is_aborted
@@ -141,18 +141,18 @@ class _Table:
 class NegotiationEnv(gymnasium.Env):
     """One seat against a player, for Gymnasium.
 
-    The reward comes at the end. Observations are texts, with `actions="choice"` together with the mask of the options;
-    `info["seen"]` is the same as data and `info["options"]` the options in words. A match that was stopped is
+    The reward comes at the end. Observations are texts, together with the mask for the options if `actions="choice"`;
+    `info["seen"]` is the same as data, and `info["options"]` holds the options in words. A match that was stopped is
     truncated. `match` is the current match, and `match.record()` its record.
 
     Args:
         game: A game, or the name of one.
-        opponent: The player at the other seat, as `nl.play` takes it.
-        seat: The seat of the agent, "A" or "B".
+        opponent: The player in the other seat, as for `nl.play`.
+        seat: The agent's seat, "A" or "B".
         actions: "text": replies in the game's words; "choice": positions in the game's `options`.
-        reward: "share": gain above no deal as a part of the possible surplus, 0 without a deal, negative for a loss;
+        reward: "share": gain over no deal as a share of the possible surplus, 0 without a deal, negative for a loss;
             "payoff": the payoff in the game's unit.
-        max_options: Size of the space of choices; options beyond it raise `ValueError`.
+        max_options: Size of the space of choices; more options raise `ValueError`.
 
     Raises:
         ValueError: The game, the player or an argument does not exist, or they do not go together.
@@ -190,7 +190,7 @@ class NegotiationEnv(gymnasium.Env):
         return self._table.match
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
-        """Deal a match, with the seed as `nl.Match` takes it; without one the seed follows from the last."""
+        """Deal a match, with the seed as for `nl.Match`; without one, the seed follows from the last."""
         super().reset(seed=seed)
         name = self._opponent.name
         deal = int(self.np_random.integers(2**48)) if seed is None else seed
@@ -210,7 +210,7 @@ class NegotiationEnv(gymnasium.Env):
 
 
 class _Seats:
-    """Both seats as agents of PettingZoo; arguments and rewards as in `NegotiationEnv`."""
+    """Both seats as PettingZoo agents; arguments and rewards are as in `NegotiationEnv`."""
 
     def __init__(
         self,
@@ -247,7 +247,7 @@ class _Seats:
 
 
 class NegotiationAEC(_Seats, pettingzoo.AECEnv):
-    """Both seats of a match, one after the other, for PettingZoo; arguments and rewards as in `NegotiationEnv`."""
+    """Both seats of a match, one after the other, for PettingZoo; arguments and rewards are as in `NegotiationEnv`."""
 
     metadata = {"name": "negolab_v0", "render_modes": [], "is_parallelizable": False}
 
@@ -262,7 +262,7 @@ class NegotiationAEC(_Seats, pettingzoo.AECEnv):
         return self._table.observe(agent)
 
     def step(self, action: Any) -> None:
-        """Submit the reply of the agent that is selected."""
+        """Submit the selected agent's reply."""
         agent: Seat = self.agent_selection
         if self.match.ended:
             self._was_dead_step(action)
@@ -280,7 +280,7 @@ class NegotiationAEC(_Seats, pettingzoo.AECEnv):
 
 
 class NegotiationParallel(_Seats, pettingzoo.ParallelEnv):
-    """Both seats of a match at the same time, for PettingZoo; arguments and rewards as in `NegotiationEnv`.
+    """Both seats of a match at the same time, for PettingZoo; arguments and rewards are as in `NegotiationEnv`.
 
     Both act in each step. The action of a seat that is not asked (`infos[seat]["asked"]`) has no effect.
     """

@@ -1,6 +1,6 @@
-"""Scenarios: the parameters of a game, written in a TOML file by a researcher who needs no Python.
+"""Scenarios: a game's parameters, written in a TOML file by a researcher who needs no Python.
 
-The keys of a file are the game's parameters, tables within it the structs that a parameter is made of.
+The keys of a file are the game's parameters, and tables within it are the structs that a parameter is made of.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ SUFFIX = ".toml"
 
 
 def read_scenario(path: str | os.PathLike[str], kind: type[msgspec.Struct]) -> dict[str, Any]:
-    """Read the parameters of a game of the class `kind` from a file.
+    """Read the parameters for a game of the class `kind` from a file.
 
     Returns:
         The parameters as plain data, checked by constructing the game.
 
     Raises:
-        ValueError: The file cannot be read, is no TOML, or holds what is no parameter or a wrong value; the message
+        ValueError: The file cannot be read, is not TOML, or contains an unknown parameter or a wrong value; the message
             names the file and the place.
     """
     path = Path(path)
@@ -36,5 +36,5 @@ def read_scenario(path: str | os.PathLike[str], kind: type[msgspec.Struct]) -> d
 
 
 def read_scenarios(folder: Path, kind: type[msgspec.Struct]) -> dict[str, dict[str, Any]]:
-    """Read every scenario file of a folder, by the file's name without its suffix."""
+    """Read every scenario file in a folder, by the file's name without its suffix."""
     return {path.stem: read_scenario(path, kind) for path in sorted(folder.glob(f"*{SUFFIX}"))}

@@ -31,27 +31,27 @@ FILE = "records.jsonl"
 RETRIED = "retried.ndjson"
 """File of matches that were set aside and played again; it is not read with the records."""
 STOPPED = "stopped"
-"""Note in a record's header: why the run stopped the match. Absent where the rules ended it."""
+"""Note in a record's header: why the run stopped the match. Absent if the rules ended it."""
 REDRAW = "redraw"
-"""Note of a stopped record: when it is played again, cached answers of its models are not used."""
+"""Note in a stopped record: when the match is played again, its models' cached answers are not used."""
 MAX_LINE = 64 << 20
-"""Bytes of a record's line, at most."""
+"""Largest number of bytes in a record's line."""
 _SYNC_EVERY = 1.0
-"""Seconds between fsyncs. A killed process loses nothing that it has written, a power failure at most this."""
+"""Seconds between fsyncs. A killed process loses nothing that it has written, a power failure at most this much."""
 
 
 def read(path: str | Path) -> list[Record]:
-    """Read all records of a file, or of every `.jsonl` file below a folder.
+    """Read all records in a file, or in every `.jsonl` file below a folder.
 
     Args:
         path: A file or folder.
 
     Returns:
-        The records in the order of file names and lines. A torn last line is dropped with a warning.
+        The records in order of file names and lines. A torn last line is dropped with a warning.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `path`.
-        ValueError: A line is not a record; names file and line.
+        ValueError: A line is not a record; the message names the file and the line.
     """
     return list(iter_records(path))
 
@@ -65,7 +65,7 @@ def iter_records(path: str | Path) -> Iterator[Record]:
 
 
 def record_files(path: Path) -> list[Path]:
-    """Return the files that `read` reads, in order; `FileNotFoundError` if there is nothing at `path`."""
+    """Return the files that `read` reads, in order; raise `FileNotFoundError` if there is nothing at `path`."""
     if path.is_file():
         return [path]
     if not path.is_dir():
@@ -74,7 +74,7 @@ def record_files(path: Path) -> list[Path]:
 
 
 def _leads_out(file: Path, folder: Path) -> bool:
-    """Return True for a link to a file outside, which whoever made the folder may want to see in an export."""
+    """Return True for a link to a file outside, which whoever made the folder may be trying to get exported."""
     leads_out = file.is_symlink() and not file.resolve().is_relative_to(folder.resolve())
     if leads_out:
         warnings.warn(f"{file} leads outside {folder} and was skipped: to read it, specify its own path", stacklevel=3)
@@ -82,11 +82,11 @@ def _leads_out(file: Path, folder: Path) -> bool:
 
 
 def find(path: str | Path, id: str) -> Record:
-    """Return the record of a match by its whole id, without parsing those before it.
+    """Return a match's record by its full id, without parsing those before it.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `path`.
-        ValueError: There is no such record, or its line is none.
+        ValueError: There is no such record, or its line is not a record.
     """
     words = {id.encode(), msgspec.json.encode(id)[1:-1], json.dumps(id)[1:-1].encode()}  # as we and others write it
     for file in record_files(Path(path)):
@@ -97,7 +97,7 @@ def find(path: str | Path, id: str) -> Record:
 
 
 def _import_games(folder: Path) -> None:
-    """Import the games of a folder of records from outside the package, as far as the user trusts their code."""
+    """Import the games in a folder of records that come from outside the package, if the user trusts their code."""
     for game, source in user_code.read(folder).items():
         if game.partition(":")[0] in sys.modules or (now := user_code.current(source)) is None:
             continue
@@ -114,11 +114,11 @@ Parsed = TypeVar("Parsed")
 
 
 PART = 1 << 20
-"""Bytes of a file of records that are worked on at once, at least; a part ends with a line."""
+"""Smallest number of bytes of a file of records that are processed together; a part ends with a line."""
 
 
 def file_parts(file: Path) -> Iterator[tuple[int, int]]:
-    """Yield the bytes at which the parts of a file of records begin and end."""
+    """Yield the byte offsets at which the parts of a file of records begin and end."""
     size, end = file.stat().st_size, 0
     with file.open("rb") as lines:
         while (begin := end) < size:
@@ -131,7 +131,7 @@ def iter_lines(
     file: Path, parse: Callable[[bytes], Parsed], start: int = 0, stop: int | None = None
 ) -> Iterator[tuple[int, Parsed]]:
     """Yield the lines of a file of records, parsed, with the byte at which each begins; errors and warnings are those
-    of `read`. `start` and `stop` are those of a part."""
+    of `read`. `start` and `stop` delimit a part."""
     _import_games(file.parent)
     with file.open("rb") as lines:
         before = sum(block.count(b"\n") for block in iter(lambda: lines.read(min(PART, start - lines.tell())), b""))
@@ -156,11 +156,11 @@ class Store(AbstractContextManager["Store"]):
     """A folder of records, open for appending by one process at a time.
 
     Args:
-        folder: The folder; created if there is none.
+        folder: The folder; created if it does not exist.
         wait: Seconds to wait for another process that has the folder open.
 
     Raises:
-        ValueError: The folder is in use, is a file, or its records end with something else.
+        ValueError: The folder is in use, is a file, or its records end with something that is not a record.
 
     Example:
         >>> import tempfile
@@ -185,7 +185,7 @@ class Store(AbstractContextManager["Store"]):
             raise ValueError(f"{self.folder} is in use by another process") from None
         self._out = -1
         try:
-            self._out = open_for_append(self.file)  # a link's target is not to be repaired either
+            self._out = open_for_append(self.file)  # a link's target must not be repaired either
             repair_last_line(self.file)
         except BaseException:
             if self._out >= 0:
@@ -198,13 +198,13 @@ class Store(AbstractContextManager["Store"]):
         self._synced = time.monotonic()
 
     def append(self, record: Record) -> None:
-        """Append a record as one line; if the disk is full, nothing of it stays."""
+        """Append a record as one line; if the disk is full, none of it stays."""
         if record.header.game not in self._games:
             self.note_game(record.game, changed=True)
         self.append_lines(record.to_line())
 
     def append_lines(self, lines: bytes) -> None:
-        """Append the lines of records; if the disk is full, nothing of them stays.
+        """Append the lines of records; if the disk is full, none of them stay.
 
         Raises:
             OSError: The file was removed, moved or replaced, or cannot be written.
@@ -223,18 +223,18 @@ class Store(AbstractContextManager["Store"]):
             self._sync()
 
     def ids(self) -> set[str]:
-        """Return the ids of all stored matches; `ValueError` names a line that is no record."""
+        """Return the ids of all stored matches; a `ValueError` names a line that is not a record."""
         return set(self.stopped())
 
     def stopped(self) -> dict[str, str | None]:
-        """Return, by id of each stored match, why the run stopped it (None: the rules ended it)."""
+        """Return why the run stopped each stored match, by id (None: the rules ended it)."""
         return {head.id: head.notes.stopped for _, head in _heads(self.file)}
 
     def set_aside(self, why: Container[str]) -> int:
         """Move the matches that were stopped for one of these reasons to another file, to be played again.
 
         Returns:
-            How many were moved. If the process is killed meanwhile, all of them stay.
+            The number of matches moved. If the process is killed meanwhile, all of them stay.
         """
         gone = 0
         with (
@@ -265,12 +265,12 @@ class Store(AbstractContextManager["Store"]):
 
         Args:
             plan: The plan; the number of matches may grow when a run is resumed.
-            players: Facts that make a player the same in a resumed run, by name.
-            changed: The code of players may differ from that which played the folder's earlier matches.
+            players: Facts by which a player is the same in a resumed run, by the player's name.
+            changed: True if the players' code may differ from the code that played the folder's earlier matches.
             **about: Other facts; a resumed run replaces them.
 
         Raises:
-            ValueError: The folder holds a different run; says what differs.
+            ValueError: The folder holds a different run; the message says what differs.
         """
         new = msgspec.json.decode(
             msgspec.json.encode({"run": self.run, "plan": plan, "players": players or {}, **about})
@@ -291,11 +291,11 @@ class Store(AbstractContextManager["Store"]):
         manifest.write(self.folder, new)
 
     def note_game(self, game: AnyGame, *, changed: bool = False) -> None:
-        """Keep where the code of a game came from, so that the folder can be read without naming it again.
+        """Note where a game's code came from, so that the folder can be read without naming it again.
 
         Args:
-            game: The game of the matches that follow.
-            changed: Its files may differ from those that played the folder's earlier matches.
+            game: The game in the matches that follow.
+            changed: True if its files may differ from those that played the folder's earlier matches.
 
         Raises:
             ValueError: Its files differ, and `changed` is False.
@@ -322,14 +322,14 @@ class Store(AbstractContextManager["Store"]):
         return self._run
 
     def for_single_matches(self) -> Self:
-        """Return the store for matches outside a plan; `ValueError` if the folder holds a run."""
+        """Return the store for matches outside a plan; raise `ValueError` if the folder holds a run."""
         if (self.folder / manifest.FILE).exists():
             self.close()
             raise ValueError(f"{self.folder} contains a batch: save single matches in another folder")
         return self
 
     def close(self) -> None:
-        """Fsync the records and release the folder; `OSError` if they were removed, moved or replaced."""
+        """Fsync the records and release the folder; raise `OSError` if they were removed, moved or replaced."""
         try:
             self._sync()
         finally:
@@ -364,7 +364,7 @@ _header_decoder = msgspec.json.Decoder(_HeaderOnly)
 
 
 def _heads(file: Path) -> Iterator[tuple[bytes, _Header]]:
-    """Yield the whole lines of a file, each with what is needed of its header."""
+    """Yield the whole lines of a file, each with the parts of its header that are needed."""
     with file.open("rb") as lines:
         for number, line in enumerate(lines, 1):
             try:
@@ -375,8 +375,8 @@ def _heads(file: Path) -> Iterator[tuple[bytes, _Header]]:
 
 
 def repair_last_line(file: Path) -> None:
-    """Repair the end of a file: complete a missing line end, cut off a torn record with a warning. `ValueError` if the
-    last line is neither, and the file is left alone."""
+    """Repair the end of a file: complete a missing line ending, or cut off a torn record with a warning. Raise
+    `ValueError` and leave the file alone if the last line is neither."""
     if not file.exists() or not file.stat().st_size:
         return
     with file.open("rb+") as out:

@@ -1,9 +1,8 @@
-"""Texts that people read, by key: a default in `en.toml`, and in its place what a study file says (`[texts]`).
+"""Texts that people read, by key: a default in `en.toml`, which a study file can replace (`[texts]`).
 
-The defaults of a group stand in a file beside the code that shows them; reading one gives the override of its key where
-there is one. The key of `WORDS.AGREE` in the group "balloon" is `balloon.agree`. Overrides hold for a whole process
-(`install`, in a participant's kernel and at the gate) or for one request (`use`, at the host, which serves the
-researcher too).
+A group's defaults are in a file beside the code that shows them; reading one gives the override for its key if there is
+one. The key of `WORDS.AGREE` in the group "balloon" is `balloon.agree`. Overrides apply to a whole process (`install`,
+in a participant's kernel and at the gate) or to one request (`use`, on the host, which serves the researcher too).
 """
 
 from __future__ import annotations
@@ -30,30 +29,30 @@ _overrides: ContextVar[Overrides] = ContextVar("overrides", default=_everywhere)
 
 
 def install(overrides: Overrides) -> None:
-    """Let these overrides, and no others, hold in this process from now on."""
+    """Apply these overrides, and no others, in this process from now on."""
     _everywhere.clear()
     _everywhere.update(overrides)
 
 
 def use(overrides: Overrides) -> None:
-    """Let these overrides, and no others, hold in the current context (a request's task)."""
+    """Apply these overrides, and no others, in the current context (a request's task)."""
     _overrides.set(MappingProxyType(dict(overrides)))
 
 
 def are_overridden() -> bool:
-    """Return True if a study's own texts hold here."""
+    """Return True if a study's own texts apply here."""
     return bool(_overrides.get())
 
 
 class Texts:
     """A group of texts, from the file `en.toml` beside a module: each by its key, or several by name under one key.
 
-    Names in braces are placeholders for `str.format`. A default of "" stands for words that the code has from
-    elsewhere. `WORDS.AGREE` is the text `agree`, `WORDS["rules"]` the texts under `rules` by name.
+    Names in braces are placeholders for `str.format`. A default of "" stands for words that the code gets from
+    elsewhere. `WORDS.AGREE` is the text `agree`, and `WORDS["rules"]` holds the texts under `rules` by name.
 
     Args:
         group: Name of the group, the table of the file.
-        module: `__file__` of the module that the file lies beside.
+        module: `__file__` of the module that the file is beside.
 
     A subclass may list its texts as attributes in capitals instead: `class MineTexts(Texts, group="mine")`.
     """
@@ -63,7 +62,7 @@ class Texts:
 
     @override
     def __init_subclass__(cls, *, group: str = "") -> None:
-        """Take over texts that a class of a user's own lists as attributes in capitals."""
+        """Take over the texts that a user's own class lists as attributes in capitals."""
         cls._group = group
         cls._listed = {name.lower(): vars(cls)[name] for name in filter(str.isupper, vars(cls))}
         for name in cls._listed:
@@ -86,7 +85,7 @@ class Texts:
         return {part: overrides.get(f"{self.group}.{key}.{part}".lower(), text) for part, text in default.items()}
 
     def get(self, key: str) -> Mapping[str, str]:
-        """Return the texts under a key; none where the group has no such key."""
+        """Return the texts under a key; none if the group has no such key."""
         return self[key] if key in self._texts else {}
 
     def name(self, kind: str, name: str, default: str = "") -> str:
@@ -94,11 +93,11 @@ class Texts:
         return _overrides.get().get(f"{self.group}.{kind}.{name}".lower(), default or name)
 
     def names(self, game: Any) -> dict[str, str]:
-        """Return the names that the parameters of a game bring along, by key."""
+        """Return the names that come with a game's parameters, by key."""
         return {}
 
     def defaults(self) -> dict[str, str]:
-        """Return the default texts by key, in their order."""
+        """Return the default texts by key, in order."""
         return {key.lower(): text for key, text in flatten({self.group: self._texts}).items()}
 
 
@@ -106,7 +105,7 @@ class Texts:
 
 
 def flatten(table: Mapping[str, Any], within: str = "") -> dict[str, str]:
-    """Return the texts of nested tables by their dotted keys; `ValueError` for a value that is no text."""
+    """Return the texts in nested tables by dotted key; raise `ValueError` for a value that is not a text."""
     found: dict[str, str] = {}
     for name, value in table.items():
         key = f"{within}{name}"
@@ -120,7 +119,7 @@ def flatten(table: Mapping[str, Any], within: str = "") -> dict[str, str]:
 
 
 def unknown_keys(overrides: Overrides, defaults: Mapping[str, str]) -> list[str]:
-    """Return a sentence for each override of an unknown key."""
+    """Return a sentence for each override with an unknown key."""
     return [f"{key}: there is no such text: {_suggest_key(key, defaults)}" for key in overrides.keys() - defaults]
 
 
@@ -146,7 +145,7 @@ def check(overrides: Overrides, defaults: Mapping[str, str]) -> None:
 
 
 def placeholders(text: str) -> set[str]:
-    """Return the names in braces, with all that stands there; `ValueError` for an unpaired brace."""
+    """Return the names in braces, with everything else that is in them; raise `ValueError` for an unpaired brace."""
     return {
         f"{name}{f'!{conversion}' if conversion else ''}{f':{spec}' if spec else ''}"
         for _, name, spec, conversion in Formatter().parse(text)
@@ -170,7 +169,7 @@ def _suggest_key(key: str, defaults: Mapping[str, str]) -> str:
 
 
 def format_texts(defaults: Mapping[str, str], overrides: Overrides) -> str:
-    """Write texts as TOML, the default behind each that is overridden."""
+    """Write texts as TOML, with the default after each one that is overridden."""
     lines: list[str] = []
     for key, default in defaults.items():
         group, _, name = key.partition(".")
@@ -183,10 +182,10 @@ def format_texts(defaults: Mapping[str, str], overrides: Overrides) -> str:
 
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
-"""A key that TOML takes without quotes."""
+"""A key that TOML accepts without quotes."""
 
 
 def _quoted(text: str) -> str:
-    # Of a file of somebody else's; a space that does not break is no control character either.
+    # The text may come from somebody else's file; a no-break space is not a control character either.
     quoted = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() or c == "\xa0" else f"\\U{ord(c):08x}" for c in quoted)

@@ -1,11 +1,10 @@
-"""Code of the user's own, such as a game or a player: how it is loaded, its hash, and what of it the user trusts.
+"""The user's own code, such as a game or a player: how it is loaded, its hash, and whether the user trusts it.
 
-Code is only ever loaded from what a user names. A folder of records keeps in `sources.json` where the code of its games
-came from; it is loaded from there if this user has run it before, or says so (`--trust`), and never from what a record
-names.
+Code is only ever loaded from what a user names. A folder of records keeps in `sources.json` where its games' code came
+from; it is loaded from there if this user has run it before or says so (`--trust`), and never from what a record names.
 
 What is hashed is what runs: the files of a piece of code are read once, hashed and compiled from memory. Python's own
-search finds none of them, so no `.pyc` is used, and what lies beside them without being part of the hash is refused.
+search finds none of them, so no `.pyc` is used, and whatever lies beside them but is not part of the hash is refused.
 """
 
 from __future__ import annotations
@@ -40,31 +39,31 @@ from negolab._internal.validation import located
 log = logging.getLogger("negolab.user_code")
 
 FILE = "sources.json"
-"""File of a folder of records: the `CodeSource` of each game in it that is not installed, by the game's id."""
+"""File in a folder of records: the `CodeSource` of each game in it that is not installed, by the game's id."""
 TRUSTED = "NEGOLAB_TRUSTED"
-"""Environment variable with the path of the list of trusted code."""
+"""Environment variable with the path to the list of trusted code."""
 MAX_BYTES = 16 << 20
 MAX_FILES = 100_000
-"""Bytes of the files that a hash covers, and files in a package's folder, at most."""
+"""Largest number of bytes in the files that a hash covers, and of files in a package's folder."""
 _MAX_PARSED = 1 << 20
-"""Bytes of a file that is searched for imports, at most: what a longer one imports from beside it is refused."""
+"""Largest number of bytes in a file searched for imports; whatever a longer one imports from beside it is refused."""
 _INSTALLED = (
     *(sysconfig.get_path(kind) for kind in ("purelib", "platlib")),
     *site.getsitepackages(),
     site.getusersitepackages(),
 )
 _LIBRARY = (sysconfig.get_path("stdlib"), "<frozen")
-"""Beginnings of the names of files of installed packages, which Python imports itself, and of those of Python."""
+"""Beginnings of the names of installed packages' files, which Python imports itself, and of Python's own."""
 _IMPORTING = ("importlib", "_frozen_importlib", "_frozen_importlib_external")
 OURS = ("negolab", "negolab_widgets", "builtins")
 
 
 class CodeSource(msgspec.Struct, frozen=True, omit_defaults=True):
-    """Where code came from.
+    """The origin of code.
 
     Attributes:
         reference: The absolute path of a `.py` file or of a package's folder, or the dotted name of a module.
-        sha256: Hash of its files: of a single file, its own SHA-256.
+        sha256: Hash of its files; for a single file, its own SHA-256.
         files: Hash of each file, by its path below the folder that holds the code; empty for a single file.
     """
 
@@ -74,7 +73,7 @@ class CodeSource(msgspec.Struct, frozen=True, omit_defaults=True):
 
     @property
     def pinned(self) -> str:
-        """The reference with the hash before it, which `load` takes too: it refuses code that has changed."""
+        """The reference with the hash before it, which `load` also accepts; it then refuses code that has changed."""
         return f"{self.sha256}  {self.reference}"
 
 
@@ -82,8 +81,8 @@ class Code(msgspec.Struct, frozen=True, eq=False):
     """Code as it was read; reading runs nothing.
 
     Attributes:
-        reference: As that of a `CodeSource`.
-        home: The folder that holds the module, and those beside it that it imports.
+        reference: Same as in `CodeSource`.
+        home: The folder that holds the module and the neighboring modules that it imports.
         module: The module's name.
         files: Contents of the files, by their path in `home`.
     """
@@ -116,19 +115,20 @@ class _Loader(SourceFileLoader):
 
 
 class NoSuchModule(ImportError, ValueError):
-    """There is no module of this name or at this path, or it lies beside code whose hash does not cover it."""
+    """There is no module with this name or at this path, or it lies beside code whose hash does not cover it."""
 
 
 class _Finder(MetaPathFinder):
-    """Find the modules of code that was read; refuse to it, and to negolab, what lies beside them unhashed."""
+    """Find the modules of code that was read; keep it, and negolab, from importing whatever lies beside them
+    unhashed."""
 
     codes: ClassVar[dict[str, Code]] = {}
-    """Code that was loaded, by the names of its modules at the top."""
+    """Code that was loaded, by the names of its top-level modules."""
 
     @override
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         code, name = self.codes.get(fullname.partition(".")[0]), fullname.replace(".", "/")
-        # Nothing was loaded, `importlib.reload`, packages of others.
+        # Nothing was loaded, `importlib.reload`, or other people's packages.
         if not self.codes or target is not None or (path is not None and code is None):
             return None
         for file in (f"{name}/__init__.py", f"{name}.py"):
@@ -153,18 +153,18 @@ sys.meta_path.insert(0, _Finder())
 
 
 _ELSEWHERE = {*sys.stdlib_module_names, "java", "org"}
-"""Modules of Python itself, also on other machines and on the Java platform, which the standard library tries."""
+"""Modules of Python itself, including those for other machines and for Java, which the standard library tries."""
 
 
 class _Optional(MetaPathFinder):
-    """Hide the modules beside a notebook from installed packages, which try to import many that need not be there."""
+    """Hide the modules beside a notebook from installed packages, which try to import many that need not exist."""
 
     @override
     def find_spec(self, fullname: str, path: Any = None, target: ModuleType | None = None) -> ModuleSpec | None:
         if path is not None:
             return None
         if installed := PathFinder.find_spec(fullname, list(filter(None, sys.path))):
-            if installed.loader is None:  # a namespace, which a package in the folder would take the place of
+            if installed.loader is None:  # a namespace, which a package in the folder would replace
                 installed.submodule_search_locations = list(installed.submodule_search_locations or ())
                 return installed
             return None
@@ -183,20 +183,20 @@ class _Optional(MetaPathFinder):
 
 
 def open_folder() -> None:
-    """Let the cells of a notebook import modules beside it, after all that is installed; in our workers, too."""
+    """Let a notebook's cells import modules beside it, after everything that is installed; in our workers, too."""
     sys.path.append("")
     sys.meta_path.insert(1, _Optional())
     workers.prelude = "from negolab import user_code; user_code.open_folder(); "
 
 
 def entry_points(group: str) -> tuple[metadata.EntryPoint, ...]:
-    """Return the entry points of installed packages: what lies beside a notebook is not installed."""
+    """Return the entry points of installed packages; what lies beside a notebook is not installed."""
     points = metadata.entry_points(group=group)
     return tuple(point for point in points if point.dist is None or Path(str(point.dist.locate_file(""))).is_absolute())
 
 
 def _importer() -> str:
-    """Return the name, at the top, of the module that is importing now."""
+    """Return the top-level name of the module that is importing now."""
     return str(_importing().get("__name__")).partition(".")[0]
 
 
@@ -212,7 +212,7 @@ def _importing() -> Mapping[str, Any]:
 
 
 def describe_failure(error: BaseException) -> str:
-    """Say in one line what an exception in a user's code was, and in which of its lines it was raised."""
+    """Describe, in one line, an exception in a user's code and the line of that code that raised it."""
     said = "".join(c if c.isprintable() else ascii(c)[1:-1] for c in " ".join(str(error).split()))
     text = f"{type(error).__name__}: {said}".rstrip(": ")
     frame = own_frame(traceback.extract_tb(error.__traceback__))
@@ -220,7 +220,8 @@ def describe_failure(error: BaseException) -> str:
 
 
 def own_frame(frames: list[traceback.FrameSummary]) -> traceback.FrameSummary | None:
-    """Return the innermost frame of a user's own file, else of an installed package that negolab called; or None."""
+    """Return the innermost frame in a user's own file, or else in an installed package that negolab called; None if
+    there is neither."""
     own = [frame for frame in frames if not (_is_ours(frame) or frame.filename.startswith((*_LIBRARY, *_INSTALLED)))]
     if own:
         return own[-1]
@@ -236,7 +237,7 @@ def _is_ours(frame: traceback.FrameSummary) -> bool:
 
 
 def beside(reference: str, folder: Path) -> str:
-    """Return a reference that a file in `folder` makes: a path is relative to it, and becomes absolute."""
+    """Return a reference made by a file in `folder`: a path is relative to the folder, and becomes absolute."""
     path = folder / reference
     return str(path.resolve()) if reference.endswith(".py") or (path / "__init__.py").is_file() else reference
 
@@ -250,7 +251,7 @@ def load(reference: str) -> ModuleType:
     """Import a module by path or name, which runs its code; a reference may be pinned to a hash.
 
     Raises:
-        ValueError: There is no such module, it cannot be imported, another one has its name, or its hash is another.
+        ValueError: There is no such module, it cannot be imported, another one has its name, or its hash is different.
     """
     pin, name = (reference[:64], reference[66:]) if reference[64:66] == "  " else ("", reference)
     if not is_path(name) and name in sys.modules:
@@ -276,7 +277,7 @@ def load(reference: str) -> ModuleType:
 
 
 def _serve(code: Code, failed: str) -> None:
-    """Let the modules of a piece of code be imported; ValueError if others are loaded under their names."""
+    """Let the modules of a piece of code be imported; raise `ValueError` if others are loaded under their names."""
     modules = {file.partition("/")[0].removesuffix(".py") for file in code.files}
     for name in modules & sys.modules.keys():
         part = Code(name, code.home, name, read_modules([name], code.home, code.files)).source
@@ -290,20 +291,20 @@ def _serve(code: Code, failed: str) -> None:
 
 
 _pins: dict[str, str] = {}
-"""Hashes of code that is loaded only as it was, by its path."""
+"""Hashes of code that may be loaded only unchanged, by its path."""
 
 
 def pin(hashes: Mapping[str, str]) -> None:
-    """Refuse the code at these paths from now on if it has another hash."""
+    """From now on, refuse the code at these paths if it has another hash."""
     _pins.update(hashes)
 
 
 def serve(home: str, hashes: Mapping[str, str]) -> None:
-    """Let modules of a folder be imported, and nothing else that lies there, though Python does not search it.
+    """Let modules in a folder be imported, and nothing else there, although Python does not search it.
 
     Args:
         home: The folder.
-        hashes: SHA-256 of each of their files, by its path in the folder.
+        hashes: SHA-256 of each of their files, by path in the folder.
 
     Raises:
         ValueError: A file has changed since its hash was taken.
@@ -315,7 +316,7 @@ def serve(home: str, hashes: Mapping[str, str]) -> None:
 
 
 def forget(code: Code) -> None:
-    """Forget the modules of a piece of code, so that they are run as they are now when they are next imported."""
+    """Forget the modules of a piece of code, so that the next import runs them as they are now."""
     for name, module in list(sys.modules.items()):
         file = getattr(module, "__file__", None)
         if file and Path(file).resolve() in {code.home / name for name in code.files}:
@@ -323,7 +324,7 @@ def forget(code: Code) -> None:
 
 
 def read_code(reference: str) -> Code | None:
-    """Read the code at a path or of a module, without running any; None if it is not here or is no Python file.
+    """Read the code at a path or of a module, without running any; None if it is not here or is not a Python file.
 
     Raises:
         ValueError: There is something else at the path, or more than a hash covers.
@@ -345,7 +346,7 @@ _MODULE_FILES = "give a .py file, or a folder with an __init__.py, without anoth
 
 
 def _folder(spec: ModuleSpec) -> Path | None:
-    """Return the folder in which a module at the top lies; None for one without a file."""
+    """Return the folder that a top-level module is in; None for one without a file."""
     place = next(iter(spec.submodule_search_locations or ()), spec.origin if spec.has_location else None)
     return None if place is None else Path(place).resolve().parent
 
@@ -356,7 +357,7 @@ def _folder(spec: ModuleSpec) -> Path | None:
 def source_of(module: ModuleType) -> CodeSource | None:
     """Return where an imported module came from; None if it has no file, such as a notebook's `__main__`.
 
-    The hash is that of the bytes that run, or for a module that was imported by other means, of its files now.
+    The hash is that of the bytes that run, or, for a module that was imported by other means, that of its files now.
     """
     file, name = getattr(module, "__file__", None), module.__name__
     if file is None or not file.endswith(".py") or name == "__main__":
@@ -378,16 +379,16 @@ def current(source: CodeSource) -> CodeSource | None:
 
 
 def describe_change(then: CodeSource, now: CodeSource) -> str:
-    """Name the files in which code differs from what it was."""
+    """Name the files in which code has changed."""
     return changed_files(then.files, now.files, now.reference)
 
 
 def read_modules(modules: Iterable[str], home: Path, known: Mapping[str, bytes] | None = None) -> dict[str, bytes]:
-    """Read modules in a folder and those that they import from it, by their path in it.
+    """Read modules in a folder and those that they import from it, by path in the folder.
 
     Args:
         modules: Their names; those that are not there are left out.
-        home: The folder. Of one with installed packages only the modules themselves are read.
+        home: The folder. If it holds installed packages, only the modules themselves are read.
         known: Files that were read before, which are used instead.
     """
     files: dict[str, bytes] = {}
@@ -423,7 +424,7 @@ def _read_module(home: Path, top: str) -> dict[str, bytes]:
 
 
 def read_file(file: Path) -> bytes:
-    """Read a file of code; ValueError for a pipe, a device, or more than a hash covers."""
+    """Read a file of code; raise `ValueError` for a pipe, a device, or more than a hash covers."""
     if not file.is_file() or len(data := read_bytes(file)) > MAX_BYTES:
         raise ValueError(f"{file} is not code: code must be a regular file of at most {MAX_BYTES >> 20} MiB")
     return data
@@ -432,7 +433,7 @@ def read_file(file: Path) -> bytes:
 def imported_modules(sources: Iterable[str | bytes]) -> list[str]:
     """Return the modules that source texts import anywhere or name as `TABLE`, each once.
 
-    A text that is no Python is skipped.
+    A text that is not Python is skipped.
     """
     modules: dict[str, None] = {}
     for source in sources:
@@ -476,7 +477,7 @@ def trust(source: CodeSource) -> None:
 def _trusted_file() -> Path:
     name = os.environ.get(TRUSTED)
     file = Path(name).expanduser() if name else platformdirs.user_data_path("negolab") / "trusted.txt"
-    if not file.is_absolute():  # it could be a stranger's, in the folder at hand
+    if not file.is_absolute():  # it could be a stranger's, in the current folder
         raise ValueError(f"${TRUSTED} is {name}: set it to an absolute path")
     return file
 
@@ -485,7 +486,7 @@ def _trusted_file() -> Path:
 
 
 def read(folder: Path) -> dict[str, CodeSource]:
-    """Return the sources of the games of a folder of records, by the game's id; ValueError for a damaged file."""
+    """Return the sources of the games in a folder of records, by game id; raise `ValueError` if the file is damaged."""
     file = folder / FILE
     if not file.is_file():
         return {}
@@ -497,5 +498,5 @@ def read(folder: Path) -> dict[str, CodeSource]:
 
 
 def write(folder: Path, sources: dict[str, CodeSource]) -> None:
-    """Write the sources of the games of a folder of records."""
+    """Write the sources of the games in a folder of records."""
     write_json(folder / FILE, sources)

@@ -1,4 +1,4 @@
-"""Check of a record: its match is dealt and played again, and what comes out is compared with what is stored."""
+"""Checks of a record: its match is dealt and played again, and the result is compared with what is stored."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Difference(NamedTuple):
 
 
 def replay_differences(record: Record) -> list[str]:
-    """Deal and play a record again and describe, a line each, what differs from what is stored (`negolab check`)."""
+    """Deal and play a record again and describe, one per line, the differences from what is stored (`negolab
+    check`)."""
     return [f"record {record.id}: {text}" for _, text in find_differences(record)]
 
 
@@ -33,7 +34,8 @@ def find_differences(record: Record) -> list[Difference]:
     """Deal and play a record again.
 
     Returns:
-        The differences from what is stored: of the deal, and the first one of the events, which those after it follow.
+        The differences from what is stored: those in the deal, and the first one in the events, which later ones follow
+            from.
     """
     try:
         return list(_find_differences(record))
@@ -43,7 +45,7 @@ def find_differences(record: Record) -> list[Difference]:
 
 
 _VARYING = re.compile(r"'[^']*'|\"[^\"]*\"|\d+")
-"""Values in an error's text, which differ from record to record."""
+"""Values in an error's text that differ from record to record."""
 
 
 def _find_differences(record: Record) -> Iterator[Difference]:

@@ -1,7 +1,7 @@
-"""The time by which negolab goes: this machine's, but it never goes back.
+"""The clock that negolab goes by: this machine's, except that it never goes back.
 
-Where the machine's clock is set back, by NTP or by hand, the time goes on from where it was: nobody's limit grows, and
-what came later is later. Where it is set forward, or the machine slept, the time follows.
+If the machine's clock is set back, by NTP or by hand, the time continues from where it was, so nobody's limit grows,
+and what came later is later. If it is set forward, or the machine slept, the time follows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ def time() -> float:
 
 
 def not_before(at: float) -> float:
-    """Go on from `at`, in seconds since 1970, unless it is later already, and return the time."""
+    """Continue from `at`, in seconds since 1970, unless it is already later, and return the time."""
     global _ahead
     _ahead = max(_ahead, at - machine.monotonic())
     return machine.monotonic() + _ahead

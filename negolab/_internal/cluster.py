@@ -1,4 +1,4 @@
-"""Dask workers: processes on this machine, or those of a running scheduler, for the cells of a sweep and other jobs.
+"""Dask workers: processes on this machine, or those of a running scheduler, for a sweep's cells and other jobs.
 
 Local workers preload this module, so that Ctrl-C in a terminal stops only the driver.
 """
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 ANSWER_SECONDS, WORKER_SECONDS = 10.0, 30.0
 """Time limits for a scheduler to answer, and to have a worker."""
 _SETTINGS = {
-    # A worker holds little: a notebook's memory is its kernel's.
+    # A worker holds little, because a notebook's memory is its kernel's.
     "distributed.worker.memory.target": False,
     "distributed.worker.memory.spill": False,
     "distributed.worker.memory.pause": False,
@@ -41,7 +41,8 @@ _SETTINGS = {
 
 @contextmanager
 def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
-    """Connect to a scheduler with workers (None: start them here); ValueError for an address that does not work."""
+    """Connect to a scheduler with workers (None: start them here); raise `ValueError` for an address that does not
+    work."""
     import dask
     import distributed  # noqa: F401  (imported under the settings, its defaults would end with them)
 
@@ -54,7 +55,7 @@ def connect(workers: int, scheduler: str | None) -> Iterator[Client]:
 def _local_cluster(workers: int) -> Iterator[Client]:
     from distributed import Client, LocalCluster
 
-    # Dask hands on where this process searches.
+    # Dask passes on this process's search path.
     path, sys.path[:] = list(sys.path), searched()
     try:
         cluster = LocalCluster(
@@ -81,7 +82,7 @@ def _remote_cluster(scheduler: str) -> Iterator[Client]:
         raise ValueError(f"a scheduler's address must begin with tcp:// or tls://, not {scheduler!r}")
     try:
         client = Client(scheduler, timeout=ANSWER_SECONDS, set_as_default=False)
-        # What goes wrong is said in one line, by whoever waits for a result.
+        # Whoever waits for a result says what goes wrong, in one line.
         logging.getLogger("distributed.client").setLevel(logging.CRITICAL)
     except OSError:
         raise ValueError(f"no scheduler answers at {scheduler}: start one with dask scheduler") from None
@@ -94,7 +95,7 @@ def _remote_cluster(scheduler: str) -> Iterator[Client]:
 
 
 def check_shared_folder(client: Client, folder: Path) -> None:
-    """Raise ValueError for a worker that does not see a folder."""
+    """Raise `ValueError` for a worker that does not see a folder."""
     token = uuid4().hex
     mark = folder / ".shared"
     atomic_write(mark, token.encode())
@@ -115,20 +116,20 @@ def _read_mark(mark: str) -> str:
 
 
 def dask_setup(worker: Any) -> None:
-    """Ignore Ctrl-C in a worker, and start it lean; Dask calls this in its main thread."""
+    """Ignore Ctrl-C in a worker, and start it lean; Dask calls this in the worker's main thread."""
     skip_iri_parser()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-# Jobs of a `WorkerPool`. A thread of a Dask worker has them done by a process of its own, as on one machine: code is
+# Jobs of a `WorkerPool`. Each thread of a Dask worker has them done by a process of its own, as on one machine: code is
 # loaded anew for each pool, time limits hold, and a job that ends its process leaves the Dask worker alive.
 
 _AHEAD = 2
-"""Slices at the scheduler per thread, so that none waits for the next one."""
+"""Number of slices at the scheduler per thread, so that none waits for the next one."""
 
 
 class ClusterJobs(NamedTuple):
-    """The workers of a scheduler, as a `WorkerPool` starts them."""
+    """A scheduler's workers, as a `WorkerPool` starts them."""
 
     start: StartWorker
     slots: int
@@ -136,7 +137,7 @@ class ClusterJobs(NamedTuple):
 
 @contextmanager
 def cluster_jobs(scheduler: str, folder: Path) -> Iterator[ClusterJobs]:
-    """Connect to a scheduler whose workers see a folder; raises what `connect` and `check_shared_folder` do."""
+    """Connect to a scheduler whose workers see a folder; raise the errors of `connect` and `check_shared_folder`."""
     with connect(0, scheduler) as client:
         check_shared_folder(client, folder)
         pool = uuid4().hex
@@ -148,7 +149,7 @@ def cluster_jobs(scheduler: str, folder: Path) -> Iterator[ClusterJobs]:
 
 
 class _ClusterWorker:
-    """A `Worker` that has slices done where the scheduler has room; it gives those of a dead worker to another."""
+    """A `Worker` that has slices done where the scheduler has room; a dead worker's slices go to another."""
 
     name = "a worker of the scheduler"
 
@@ -182,11 +183,11 @@ class _ClusterWorker:
 
 _workers: defaultdict[str, list[ProcessWorker]] = defaultdict(list)
 _idle: defaultdict[str, list[ProcessWorker]] = defaultdict(list)
-"""The workers that were started in this process for each pool, and those that are not at work."""
+"""The workers that were started in this process for each pool, and those among them that are idle."""
 
 
 def _do_there(pool: str, load: Load, jobs: Sequence[Any]) -> Slice:
-    """Do jobs in a Dask worker, by a process of its own."""
+    """Do jobs in a Dask worker, using a separate process."""
     try:
         worker = _idle[pool].pop()
     except IndexError:
@@ -199,7 +200,7 @@ def _do_there(pool: str, load: Load, jobs: Sequence[Any]) -> Slice:
 
 
 def _end_workers(pool: str) -> None:
-    """End the processes that a pool has in a Dask worker, whatever they do."""
+    """End the processes that a pool has in a Dask worker, whatever they are doing."""
     _idle.pop(pool, None)
     for worker in _workers.pop(pool, ()):
         worker.kill()

@@ -1,4 +1,4 @@
-"""Files: bounded reads, durable writes, which replace a file as a whole or create a new one, and errors in words."""
+"""Files: bounded reads, durable writes that replace a whole file or create a new one, and errors in words."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from pathlib import Path
 import msgspec
 
 MAX_BYTES = 64 << 20
-"""Bytes of a file that is read as a whole, at most."""
+"""Largest number of bytes in a file that is read as a whole."""
 
 
 def read_bytes(path: Path) -> bytes:
-    """Read a file that may be anybody's; `ValueError` for one that is longer than `MAX_BYTES`, as a device is.
+    """Read a file that may be anybody's; raise `ValueError` for one longer than `MAX_BYTES`, as a device is.
 
-    Nobody waits for the other end of a pipe: it is empty.
+    A pipe reads as empty, so nobody waits for its other end.
     """
     data = bytearray()
     with open(path, "rb", opener=lambda name, flags: os.open(name, flags | getattr(os, "O_NONBLOCK", 0))) as opened:
@@ -31,7 +31,7 @@ def read_bytes(path: Path) -> bytes:
 
 
 def read_text(path: Path) -> str:
-    """Read a file that people write; `ValueError` if it cannot be read."""
+    """Read a file that people write; raise `ValueError` if it cannot be read."""
     try:
         return io.StringIO(read_bytes(path).decode("utf-8-sig"), newline=None).read()
     except UnicodeDecodeError as error:
@@ -44,9 +44,9 @@ def read_text(path: Path) -> str:
 
 
 def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:
-    """Atomically replace `path` with `data`; fsync file and folder. An error leaves nothing half-written.
+    """Atomically replace `path` with `data`, and fsync the file and the folder. An error leaves nothing half-written.
 
-    `new`: claim `path` first; `FileExistsError` if it is there.
+    With `new`, claim `path` first; raise `FileExistsError` if it exists.
     """
     if new:
         path.open("xb").close()
@@ -69,21 +69,21 @@ def write_json(path: Path, data: object) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """Yield a draft that replaces `path` when it is written; after an error, which names `path`, no draft stays."""
+    """Yield a draft that replaces `path` once it is written; after an error, which names `path`, no draft stays."""
     draft = path.with_name(f"{path.name}.tmp")
     try:
-        draft.unlink(missing_ok=True)  # in a folder of somebody else's, it may be a link to a file of the user's
+        draft.unlink(missing_ok=True)  # in somebody else's folder, it may be a link to one of the user's files
         yield draft
         draft.replace(path)
     except OSError as error:
-        raise OSError(error.errno, error.strerror or str(error), str(path)) from None  # that of a full disk has no name
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from None  # a full disk's error has no name
     finally:
         draft.unlink(missing_ok=True)
 
 
 def open_itself(file: Path, flags: int, mode: int) -> int:
-    """Open a file and return its descriptor; `OSError` for a link, which may lead to a file elsewhere, and for a pipe
-    or device, which may never end."""
+    """Open a file and return its descriptor; raise `OSError` for a link, which may lead to a file elsewhere, and for a
+    pipe or device, which may never end."""
     try:
         opened = os.open(file, flags | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0), mode)
     except OSError as error:
@@ -96,17 +96,18 @@ def open_itself(file: Path, flags: int, mode: int) -> int:
 
 
 def open_for_append(file: Path) -> int:
-    """Open a file, which may be new, to append to it, as `open_itself` does."""
+    """Open a file, which may be new, for appending, as `open_itself` does."""
     return open_itself(file, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
 
 
 def append(path: Path, data: bytes) -> None:
-    """Append to a file in one write, so that lines of several processes do not mix, and sync it; an error names it."""
+    """Append to a file in one write, so that lines from several processes do not mix, and sync it; an error names the
+    file."""
     out = open_for_append(path)
     try:
         written = os.write(out, data)
         try:
-            while written < len(data):  # as on a disk that is full after a part: the next write says so
+            while written < len(data):  # as when the disk fills up partway: the next write says so
                 written += os.write(out, data[written:])
         except OSError:
             if (end := os.lseek(out, 0, os.SEEK_CUR)) == os.fstat(out).st_size:  # nobody else wrote after it
@@ -139,7 +140,8 @@ def check_in_place(path: Path, opened: os.stat_result, written: int | None = Non
 
 @contextmanager
 def private_files() -> Iterator[None]:
-    """Let files and folders made inside be the user's alone (0600 and 0700), as they hold what people said."""
+    """Make files and folders created inside accessible only to the user (0600 and 0700), because they hold what people
+    said."""
     before = os.umask(0o077)
     try:
         yield
@@ -155,7 +157,7 @@ def notebooks() -> Path:
 
 
 def fsync_folder(folder: Path) -> None:
-    """Fsync a folder: without it a replaced file can be the old one again after a power failure."""
+    """Fsync a folder; otherwise, a replaced file can be the old one again after a power failure."""
     if os.name != "posix":  # elsewhere a folder cannot be opened
         return
     descriptor = os.open(folder, os.O_RDONLY)
@@ -166,7 +168,7 @@ def fsync_folder(folder: Path) -> None:
 
 
 def error_sentence(error: Exception) -> str:
-    """Return an error's message; that of an operating system's error begins with the file and says what to do."""
+    """Return an error's message; for an operating system's error, it begins with the file and says what to do."""
     if not isinstance(error, OSError) or error.filename is None or error.strerror is None:
         return str(error)
     if error.errno == errno.ELOOP:

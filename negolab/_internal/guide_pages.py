@@ -1,4 +1,4 @@
-"""The pages of the guide, and what they say of a game's parameters and of how its replies are read."""
+"""The pages of the guide, and what they say about a game's parameters and how its replies are read."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _LINK = re.compile(r"\[([^]]*)\]\([^)]*\)")
 
 @cache
 def guide_pages() -> dict[str, str]:
-    """Return the texts of the guide by page."""
+    """Return the guide's texts by page."""
     return {path.stem: path.read_text("utf-8") for path in sorted((notebooks() / "guide").glob("*.md"))}
 
 
 @cache
 def parameter_meanings(game: str) -> dict[str, str]:
-    """Return what the parameters of a game mean, from the table of its page in the guide; {} without such a page."""
+    """Return what a game's parameters mean, from the table on its page in the guide; {} if there is no such page."""
     _, _, rest = guide_pages().get(game, "").partition("\n## Parameters\n")
     rows = [line.strip("|").split(" | ") for line in rest.partition("\n## ")[0].splitlines() if line.startswith("| `")]
     plain = {names: _LINK.sub(r"\1", meaning).replace("`", "").strip() for names, *_, meaning in rows}
@@ -26,7 +26,8 @@ def parameter_meanings(game: str) -> dict[str, str]:
 
 
 def readings(game: str) -> list[str]:
-    """Return the lines of a table of replies and how they are read, from that of the guide; [] without rows there."""
+    """Return the lines of a table of replies and how they are read, from the one in the guide; [] if the game has no
+    rows."""
     rows = [
         line.strip("| ").split(" | ")
         for line in guide_pages()["decisions"].splitlines()

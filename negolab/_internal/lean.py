@@ -1,4 +1,4 @@
-"""What processes of ours leave out of the packages that they import."""
+"""Parts that our processes leave out of the packages that they import."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import sys
 
 
 def skip_iri_parser() -> None:
-    """Keep jsonschema, which Jupyter's packages import, from building an Earley parser of IRIs: three CPU seconds.
+    """Keep jsonschema, which Jupyter's packages import, from building an Earley parser for IRIs, which takes three CPU
+    seconds.
 
-    jsonschema goes without its formats `iri` and `iri-reference` then, which no schema of Jupyter's has. To be called
-    before the first import of nbformat, and only in a process that is all ours: other code may check IRIs.
+    jsonschema then lacks its formats `iri` and `iri-reference`, which no Jupyter schema uses. Call this before the
+    first import of nbformat, and only in a process that is all ours, because other code may check IRIs.
     """
     sys.modules.setdefault("rfc3987_syntax", None)  # type: ignore[arg-type]

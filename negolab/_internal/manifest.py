@@ -16,7 +16,7 @@ _MAX_SHOWN = 60
 
 
 class _Tournament(msgspec.Struct):
-    """What the manifest of a tournament says beside its plan: `games` are folders inside, by their labels."""
+    """The parts of a tournament's manifest besides its plan: `games` are folders inside it, by label."""
 
     games: dict[str, str]
     entrants: list[str]
@@ -33,7 +33,7 @@ class _Tournament(msgspec.Struct):
 
 
 def read(folder: Path) -> dict[str, Any]:
-    """Read a folder's manifest, `{}` if there is none; `ValueError` for a file that is no manifest."""
+    """Read a folder's manifest, or `{}` if there is none; raise `ValueError` for a file that is not a manifest."""
     path = folder / FILE
     if not path.is_file():
         return {}
@@ -52,7 +52,7 @@ def read(folder: Path) -> dict[str, Any]:
 
 
 class Pairing(msgspec.Struct):
-    """The plan of a pairing: its players, and the number of matches."""
+    """A pairing's plan: its players, and the number of matches."""
 
     a: str
     b: str
@@ -68,14 +68,14 @@ def read_pairing(folder: Path) -> Pairing:
 
 
 def game_folders(folder: Path, manifest: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the folder of each game of a tournament that has been played, by its label; a link is left out, as it may
+    """Return the folder of each game in a tournament that has been played, by label; a link is left out, because it may
     lead elsewhere."""
     found = {game: folder / name for game, name in manifest["games"].items()}
     return {game: path for game, path in found.items() if path.is_dir() and not path.is_symlink()}
 
 
 def planned_matches(folder: Path) -> int:
-    """Return how many matches the run in a folder planned; 0 where its manifest does not say."""
+    """Return how many matches the run in a folder planned; 0 if its manifest does not say."""
     about = read(folder)
     found = about.get("matches") if "entrants" in about else about.get("plan", {}).get("n")
     return found if isinstance(found, int) else 0
@@ -106,7 +106,7 @@ def _changes(old: dict[str, Any], new: dict[str, Any], whose: str = "") -> list[
 
 
 def _flatten(facts: dict[str, Any], before: str = "") -> dict[str, Any]:
-    """Flatten nested facts, names joined by spaces; hashes of texts that are compared, and where code lies, are left
+    """Flatten nested facts, joining names with spaces; hashes of texts that are compared, and where code is, are left
     out."""
     flat: dict[str, Any] = {}
     for name, value in facts.items():
@@ -123,7 +123,7 @@ def changed_code(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
 
 
 def changed_files(then: Mapping[str, str], now: Mapping[str, str], whole: str) -> str:
-    """Name the files whose hashes differ, as parts of `whole`; `whole` alone where they are not known."""
+    """Name the files whose hashes differ, as parts of `whole`; `whole` alone if they are not known."""
     names = sorted(name for name in {**then, **now} if then.get(name) != now.get(name)) if then and now else []
     few = [*names[:3], f"{len(names) - 3} more"] if len(names) > 3 else names
     return f"{' and '.join(few)} of {whole}" if few and few != [Path(whole).name] else whole

@@ -1,4 +1,4 @@
-"""SQLite databases of the project: private files, durable commits, one writer at a time."""
+"""The project's SQLite databases: private files, durable commits, one writer at a time."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ MAGIC = b"SQLite format 3\0"
 
 
 def open_private(file: Path, create: bool = True) -> bool:
-    """Open the file, or create it readable by its owner only; False if it is no SQLite database,
-    or empty and not to be created. `OSError` if it cannot be opened, is a link, or is not there."""
+    """Open the file, or create it readable only by its owner; return False if it is not an SQLite database, or is empty
+    and not to be created. Raise `OSError` if it cannot be opened, is a link, or does not exist."""
     os.close(open_itself(file, os.O_RDWR | (os.O_CREAT if create else 0), 0o600))
     with file.open("rb") as start:
         head = start.read(len(MAGIC))
@@ -33,7 +33,7 @@ def check_tables(file: Path, ours: Collection[str]) -> None:
     """Check a file before a connection changes its header or adds tables.
 
     Raises:
-        ValueError: It is damaged, has tables and none of `ours`, or has views or triggers, which ours never have.
+        ValueError: It is damaged, has tables but none of `ours`, or has views or triggers, which ours never have.
     """
     try:
         with closing(sqlite3.connect(f"file:{quote(str(file.resolve()))}?mode=ro", uri=True)) as connection:
@@ -48,9 +48,9 @@ def check_tables(file: Path, ours: Collection[str]) -> None:
 
 
 def create_engine(url: sa.URL, patience: float, settings: Sequence[str] = (), **options: Any) -> sa.Engine:
-    """Create an engine in WAL mode that fsyncs each commit. `patience`: seconds to wait for another writer. `settings`
-    are pragmas, `options` those of a connection. Errors never quote the parameters of a statement. No connection
-    creates the file: `open_private` does."""
+    """Create an engine in WAL mode that fsyncs each commit. `patience` is the seconds to wait for another writer;
+    `settings` are pragmas, and `options` those of a connection. Errors never quote a statement's parameters. Not a
+    connection but `open_private` creates the file."""
     url = url.set(database=f"file:{quote(str(url.database))}").update_query_dict({"uri": "true", "mode": "rw"})
     engine = sa.create_engine(url, hide_parameters=True, connect_args={"timeout": patience, **options})
     sa.event.listen(engine, "connect", partial(_configure, settings, patience))
@@ -59,7 +59,7 @@ def create_engine(url: sa.URL, patience: float, settings: Sequence[str] = (), **
 
 
 def _configure(settings: Sequence[str], patience: float, connection: Any, _: Any) -> None:
-    connection.isolation_level = None  # transactions are begun by `_begin` alone
+    connection.isolation_level = None  # only `_begin` begins transactions
     cursor = connection.cursor()
     for setting in ("synchronous=FULL", "trusted_schema=OFF", *settings):
         cursor.execute(f"PRAGMA {setting}")
@@ -68,7 +68,8 @@ def _configure(settings: Sequence[str], patience: float, connection: Any, _: Any
 
 
 def _enable_wal(cursor: Any, patience: float) -> None:
-    """Switch to WAL mode, retrying: of several that open a new file, SQLite refuses all but one without waiting."""
+    """Switch to WAL mode, retrying: if several processes open a new file, SQLite refuses all but one without
+    waiting."""
     deadline = time.monotonic() + patience
     while True:
         try:
@@ -81,5 +82,5 @@ def _enable_wal(cursor: Any, patience: float) -> None:
 
 
 def _begin(connection: Connection) -> None:
-    # A writer takes the lock at once: one that reads first and writes later could be refused in between.
+    # A writer takes the lock immediately; one that reads first and writes later could be refused in between.
     connection.exec_driver_sql("BEGIN" if connection.get_execution_options().get("reads") else "BEGIN IMMEDIATE")

@@ -1,6 +1,6 @@
 """Validation messages in plain words: what a value must be, and where in a parameter or a TOML file it is wrong.
 
-All of them are made from msgspec's validation errors and the type that was expected.
+They are all made from msgspec's validation errors and the expected type.
 """
 
 from __future__ import annotations
@@ -25,11 +25,13 @@ from negolab._internal.files import read_text
 
 S = TypeVar("S", bound=msgspec.Struct)
 MAX_TIME = 2**37
-"""Seconds since 1970 of a time that is read, less than this: in the year 6325, as calendars and tables end in 9999."""
+"""A time that is read must be less than this, in seconds since 1970: in the year 6325, as calendars and tables end in
+9999."""
 
 
 def suggest(name: str, known: Iterable[str], main: Iterable[str] = ()) -> str:
-    """End an error message about an unknown name: "did you mean ...?", or if none is similar the `main` names, or all.
+    """Return the end of an error message about an unknown name: "did you mean ...?" or, if none is similar, the `main`
+    names or all.
 
     >>> suggest("splt", ["split", "trading"])
     'did you mean split?'
@@ -41,7 +43,7 @@ def suggest(name: str, known: Iterable[str], main: Iterable[str] = ()) -> str:
 
 @contextmanager
 def located(where: object, kinds: type[Exception] | tuple[type[Exception], ...] = ValueError) -> Iterator[None]:
-    """Raise an error of these kinds as a `ValueError` in one line, which says first where it is."""
+    """Raise an error of these kinds as a one-line `ValueError` that begins with where it is."""
     try:
         yield
     except kinds as error:
@@ -57,11 +59,11 @@ _WORDS: dict[type[types.Type], tuple[str, str]] = {
     types.StrType: ("text", "strings"),
     types.StructType: ("a table", "tables"),
 }
-"""One and several of a type, without its bounds."""
+"""One value and several values of a type in words, without bounds."""
 
 
 def without_none(kind: types.Type) -> types.Type:
-    """A type without its `| None` and without what `Meta` adds to its documentation."""
+    """Return a type without its `| None` and without what `Meta` adds to its documentation."""
     if isinstance(kind, types.Metadata):
         return without_none(kind.type)
     if isinstance(kind, types.UnionType):
@@ -71,7 +73,7 @@ def without_none(kind: types.Type) -> types.Type:
 
 
 def choices(kind: types.Type) -> list[str]:
-    """The values of a `Literal` or an enum; none for any other type."""
+    """Return the values of a `Literal` or an enum; none for any other type."""
     match without_none(kind):
         case types.LiteralType(values):
             return list(map(str, values))
@@ -82,7 +84,7 @@ def choices(kind: types.Type) -> list[str]:
 
 
 def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
-    """One value of the type and its bounds in words, or `many`; None for a type without a plain name."""
+    """Return one value of the type, or `many`, and its bounds in words; None for a type without a plain name."""
     kind = without_none(kind)
     match kind:
         case types.LiteralType() | types.EnumType():
@@ -108,7 +110,7 @@ def _describe_type(kind: types.Type, *, many: bool = False) -> str | None:
 
 
 def _describe_length(kind: types.CollectionType | types.DictType | types.StrType) -> str:
-    """The bounds of a length, and a blank after them; "" where there are none."""
+    """Return the bounds of a length in words, followed by a space; "" if there are none."""
     match kind.min_length, kind.max_length:
         case None, None:
             return ""
@@ -123,11 +125,11 @@ def _describe_length(kind: types.CollectionType | types.DictType | types.StrType
 
 
 _LARGEST = sys.float_info.max
-"""An upper bound that lets infinity alone out, and needs no words."""
+"""An upper bound that excludes only infinity and needs no words."""
 
 
 def _describe_bounds(kind: types.Type) -> str:
-    """The bounds of a number or a text as the end of a phrase, such as ` from 1 up`; "" where there are none."""
+    """Return the bounds of a number or a text as the end of a phrase, such as ` from 1 up`; "" if there are none."""
     if isinstance(kind, types.StrType):
         length = (size := _describe_length(kind)) and f" of {size}characters"
         return length + ("" if kind.pattern is None else f" that fits {kind.pattern}")
@@ -159,7 +161,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
 class _Place(NamedTuple):
-    """A step towards an invalid value: its path so far, its key or index, the type expected and the value there."""
+    """A step toward an invalid value: the path so far, its key or index, the expected type and the value there."""
 
     path: str
     key: str | int
@@ -168,7 +170,8 @@ class _Place(NamedTuple):
 
 
 def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple[str, list[_Place], str]:
-    """The message without its path, the places from the root to the error, and what of the path has no name."""
+    """Return the message without its path, the places from the root to the error, and the part of the path without a
+    name."""
     message, _, at = str(error).partition(" - at ")
     path = match[1] if (match := _PATH.search(at)) else ""
     places, end = [_Place("", "", types.type_info(kind), value)], 0
@@ -184,7 +187,7 @@ def _parse_error(error: msgspec.ValidationError, kind: Any, value: Any) -> tuple
 
 
 def _type_at(kind: types.Type, value: Any, step: re.Match[str]) -> types.Type | None:
-    """The type one step inside `kind`; None where the type alone does not say it."""
+    """Return the type one step inside `kind`; None if the type alone does not determine it."""
     kind = without_none(kind)
     match kind, value:
         case types.UnionType(), _:
@@ -203,14 +206,14 @@ def _fields(kind: types.Type) -> dict[str, types.Type]:
     return {field.encode_name: field.type for field in kind.fields} if isinstance(kind, types.StructType) else {}
 
 
-# Texts of the options of a file.
+# Texts in a file's options.
 
 _NAME = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]*[A-Za-z0-9])?")
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")
 
 
 def check_name(value: str, what: str = "name") -> None:
-    """Raise `ValueError` unless `value`, used in file names and tables, is letters, digits and inner hyphens."""
+    """Raise `ValueError` unless `value`, used in file names and tables, has only letters, digits and inner hyphens."""
     if not _NAME.fullmatch(value) or len(value) > 60:
         raise ValueError(f"{what} must be letters, digits and hyphens, at most 60, not {value!r}")
 
@@ -238,7 +241,7 @@ def check_distinct(values: Sequence[str], what: str) -> None:
 
 
 def convert_value(value: Any, kind: Any, name: str = "", label: str = "{}", *, strict: bool = True) -> Any:
-    """Convert a value called `name` to a type; `ValueError` says what it must be (see `explain_validation_error`)."""
+    """Convert a value called `name` to a type; a `ValueError` says what it must be (see `explain_validation_error`)."""
     try:
         return msgspec.convert(value, type=kind, strict=strict)
     except msgspec.ValidationError as error:
@@ -248,7 +251,7 @@ def convert_value(value: Any, kind: Any, name: str = "", label: str = "{}", *, s
 def check_fields(value: msgspec.Struct) -> None:
     """Raise `ValueError` for the first field that does not fit its declared type and the bounds of its `Meta`.
 
-    msgspec checks both where it decodes, and neither where Python constructs. None fits any field: it is not told.
+    msgspec checks both when it decodes, and neither when Python constructs. None fits any field: it is not told.
     """
     names, told = _declared(type(value))
     convert_value({shown: getattr(value, name) for name, shown in names}, told)
@@ -256,9 +259,9 @@ def check_fields(value: msgspec.Struct) -> None:
 
 @cache
 def _declared(kind: type[msgspec.Struct]) -> tuple[tuple[tuple[str, str], ...], type[msgspec.Struct]]:
-    """Return each field's name and its name in data, and a type with the same fields that may all be None."""
+    """Return each field's name and its name in data, and a type with the same fields, all of which may be None."""
     fields = msgspec.structs.fields(kind)
-    # msgspec converts to a member of an enum what it is written as, but refuses the member itself.
+    # msgspec converts an enum member's written form to the member, but refuses the member itself.
     has_enum = ["EnumType(" in repr(types.type_info(field.type)) for field in fields]
     told = [
         (field.encode_name, Any if enum else field.type | None) for field, enum in zip(fields, has_enum, strict=True)
@@ -283,7 +286,7 @@ def explain_validation_error(
 
 
 def _describe_fault(error: msgspec.ValidationError, place: _Place, rest: str) -> str:
-    """Say what the value at a place must be, and what it is; `rest` is what of its path has no name."""
+    """Say what the value at a place must be, and what it is; `rest` is the part of its path without a name."""
     words = None if re.search(r"\.\w", rest) else _describe_type(place.kind)
     if not rest and isinstance(without_none(place.kind), types.DictType):
         words = words or "a table"
@@ -295,7 +298,7 @@ def _describe_fault(error: msgspec.ValidationError, place: _Place, rest: str) ->
 
 
 class TomlTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Base class of the tables of a TOML file."""
+    """Base class for the tables in a TOML file."""
 
 
 Positive = Annotated[float, msgspec.Meta(gt=0, le=_LARGEST)]
@@ -308,18 +311,18 @@ Name = Annotated[str, msgspec.Meta(max_length=10_000)]
 
 _PART = r"""[ \t]*(?:[\w-]+|"[^"\n]*"|'[^'\n]*')[ \t]*"""
 _LONG_KEY = re.compile(rf"(?:^[ \t]*\[*|[{{,])(?:{_PART}\.){{50}}", re.MULTILINE)
-"""A key of so many parts as to fill the memory: TOML's parser keeps every beginning of it."""
+"""A key with so many parts that it would fill the memory, because TOML's parser keeps every beginning of it."""
 
 
 def read_toml(path: Path, kind: type[S]) -> S:
-    """Read a file as a typed value; `ValueError` names the file, the place in it and what to do."""
+    """Read a file as a typed value; a `ValueError` names the file, the place in it and what to do."""
     text = read_text(path)
     with located(path):
         return convert_table(parse_toml(text, kind), kind)
 
 
 def parse_toml(text: str, kind: type[S], own: tuple[str, ...] = ()) -> dict[str, Any]:
-    """Parse TOML whose keys must be fields of `kind` (but not those in `own`); `ValueError` names an unknown key."""
+    """Parse TOML whose keys must be fields of `kind` other than those in `own`; a `ValueError` names an unknown key."""
     expected = types.type_info(kind)
     if long := _LONG_KEY.search(text):
         raise ValueError(f"line {text.count(chr(10), 0, long.end()) + 1}: a key has too many parts")
@@ -344,7 +347,7 @@ def check_table(table: dict[str, Any], kind: type[S]) -> None:
 
 
 def convert_table(table: dict[str, Any], kind: type[S]) -> S:
-    """Convert a parsed table to a typed value; `ValueError` names the place of the mistake."""
+    """Convert a parsed table to a typed value; a `ValueError` names the place of the mistake."""
     try:
         return msgspec.convert(table, type=kind)
     except msgspec.ValidationError as error:
@@ -368,7 +371,7 @@ _REMEDIES = {
 
 
 def _explain_syntax(message: str) -> str:
-    """Say where a text is no TOML, and how to mend the usual mistakes."""
+    """Say where a text is not TOML, and how to fix the usual mistakes."""
     found = _SYNTAX.fullmatch(message)
     remedy = next((words for begin, words in _REMEDIES.items() if message.startswith(begin)), None)
     if found is None:
@@ -377,7 +380,7 @@ def _explain_syntax(message: str) -> str:
 
 
 def _item_type(kind: types.Type) -> types.Type | None:
-    """The table type of a list of tables, or of one among several types; None for any other type."""
+    """Return the table type in a list of tables, or in one among several types; None for any other type."""
     kind = without_none(kind)
     if isinstance(kind, types.UnionType):
         return next(filter(None, map(_item_type, kind.types)), None)
@@ -412,7 +415,7 @@ def _ask_for_two_brackets(key: str) -> str:
 
 
 def _explain_brackets(text: str, kind: types.Type) -> str:
-    """The mistake of writing [things] beside [[things]]; "" if the text does not make it."""
+    """Explain the mistake of writing [things] for [[things]]; "" if the text does not make it."""
     for key, field in _fields(kind).items():
         if _item_type(field) is not None and re.search(rf"^\s*\[\s*{key}\s*\]", text, re.MULTILINE):
             return _ask_for_two_brackets(key)
@@ -420,7 +423,7 @@ def _explain_brackets(text: str, kind: types.Type) -> str:
 
 
 def _name_item(key: str, number: int, items: list[Any]) -> str:
-    """A table of a list as its author would name it: by its name, else by its number from 1."""
+    """Name a table in a list as its author would: by its name, or else by its number from 1."""
     name = items[number].get("name") if isinstance(items[number], dict) else None
     return f"{key.removesuffix('s')} {repr(name) if isinstance(name, str) else f'{number + 1} of {len(items)}'}"
 
@@ -448,7 +451,7 @@ def _explain_toml_error(error: msgspec.ValidationError, kind: Any, table: dict[s
 
 
 def _toml_hint(places: list[_Place]) -> str:
-    """Say how the value at the last place is written in TOML, where its author may not know it; "" elsewhere."""
+    """Say how the value at the last place is written in TOML, if its author may not know it; otherwise ""."""
     kind, value = without_none(places[-1].kind), places[-1].value
     match kind:
         case types.StructType() | types.DictType() if len(places) == 2:
@@ -473,7 +476,7 @@ def is_json(text: str | bytes) -> bool:
 
 
 def parse_value(value: str) -> Any:
-    """Parse a value as JSON, else keep the text."""
+    """Parse a value as JSON, or else keep the text."""
     try:
         return json.loads(value)
     except (ValueError, RecursionError):

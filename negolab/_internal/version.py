@@ -1,3 +1,3 @@
-"""The version of negolab, its only definition."""
+"""The version of negolab, defined only here."""
 
 __version__ = "0.2.0"

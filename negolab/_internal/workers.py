@@ -1,9 +1,9 @@
-"""Jobs in worker processes, such as scripted games or the records of an export: the caller's own process is the only
-one that keeps their results.
+"""Jobs in worker processes, such as scripted games or the records of an export; only the caller's own process keeps
+their results.
 
 Workers are plain subprocesses and not those of `multiprocessing` or `concurrent.futures`, which import the user's main
-script again: a script that calls `nl.run` needs no `if __name__ == "__main__"`. Caller and worker take turns, over two
-pipes: jobs go there, and the results of those that were done within `SLICE_SECONDS` come back.
+script again, so a script that calls `nl.run` needs no `if __name__ == "__main__"`. Caller and worker take turns, over
+two pipes: jobs go out, and the results of those done within `SLICE_SECONDS` come back.
 """
 
 from __future__ import annotations
@@ -29,17 +29,17 @@ from typing import Any, Protocol, TypeVar, cast
 import msgspec
 
 WORKERS = "NEGOLAB_WORKERS"
-"""Environment variable: worker processes of a run that is not told how many; 1 inside a sweep's cell."""
+"""Environment variable: number of worker processes for a run that is not told how many; 1 inside a sweep's cell."""
 SLICE_SECONDS = 0.2
-"""Seconds of jobs after which a worker sends their results: what is lost if all processes are killed."""
+"""Seconds of jobs after which a worker sends their results; this much is lost if all processes are killed."""
 _FIRST_JOBS = 8
-"""Jobs of a worker's first slice, before it is known how long they take."""
+"""Number of jobs in a worker's first slice, before it is known how long they take."""
 MAX_DEATHS = 3
-"""Times in a row that a worker may end before it was given a job, before all is given up."""
+"""Number of times in a row that a worker may end before it is given a job; then all is given up."""
 Work = Callable[[Any], Any]
-"""Function of a job, which returns its result."""
+"""Function that does a job and returns its result."""
 Load = Callable[[], Work]
-"""Function that is called once in each worker, where it is found by its module and name."""
+"""Function that is called once in each worker, which finds it by its module and name."""
 T = TypeVar("T")
 
 
@@ -48,15 +48,16 @@ class WorkersFailed(Exception):
 
 
 def count_workers(asked: int | None, jobs: int, automatic_from: int) -> int:
-    """Return how many processes do jobs; 1 is the caller's own.
+    """Return how many processes do the jobs; 1 is the caller's own.
 
     Args:
         asked: The number that the user asked for (None: a worker per core above `automatic_from` jobs).
         jobs: Number of jobs.
-        automatic_from: Jobs above which workers come by themselves: below, their start takes longer than they save.
+        automatic_from: Number of jobs above which workers are started automatically; below it, starting them takes
+            longer than they save.
 
     Raises:
-        ValueError: The environment variable NEGOLAB_WORKERS is no number.
+        ValueError: The environment variable NEGOLAB_WORKERS is not a number.
     """
     if asked is None and (text := os.environ.get(WORKERS)):
         if not (text.isascii() and text.isdigit() and int(text)):
@@ -72,7 +73,7 @@ def _cores() -> int:
 
 
 def run_blocking(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run a coroutine to its end; where an event loop is running already, in a thread of its own."""
+    """Run a coroutine to its end, in a thread of its own if an event loop is already running."""
     if not is_loop_running():
         return asyncio.run(coroutine)
     with ThreadPoolExecutor(1, thread_name_prefix="negolab-play") as thread:
@@ -92,19 +93,19 @@ def is_loop_running() -> bool:
 
 
 class Slice(msgspec.Struct):
-    """Results of jobs, and the seconds that they took."""
+    """Results of jobs, and the seconds they took."""
 
     results: list[Any]
     seconds: float
 
     @property
     def jobs_a_slice(self) -> int:
-        """Jobs that fill a slice, if they are like these."""
+        """Number of jobs that fill a slice, if they are like these."""
         return max(1, int(SLICE_SECONDS * len(self.results) / max(self.seconds, 1e-6)))
 
 
 class Worker(Protocol):
-    """A worker as its caller sees it; its methods wait, each in a thread, and raise `WorkerDied` if it ends by itself.
+    """A worker as its caller sees it; its methods wait, each in a thread, and raise `WorkerDied` if it ends on its own.
 
     Attributes:
         name: Its name in messages.
@@ -113,16 +114,16 @@ class Worker(Protocol):
     name: str
 
     def load(self) -> None:
-        """Let it load what does the jobs; WorkersFailed if it cannot."""
+        """Let it load what does the jobs; raise `WorkersFailed` if it cannot."""
 
     def do(self, jobs: Sequence[Any]) -> Slice:
         """Let it do jobs, in order, for as long as a slice takes, and at least one."""
 
     def end(self) -> None:
-        """Let it end by itself: it has no more jobs to wait for."""
+        """Let it end on its own, because it has no more jobs to wait for."""
 
     def kill(self) -> None:
-        """End it, whatever it does."""
+        """End it, whatever it is doing."""
 
 
 StartWorker = Callable[[Load], Worker]
@@ -131,15 +132,15 @@ StartWorker = Callable[[Load], Worker]
 class WorkerPool:
     """Does jobs in workers; one that dies is replaced.
 
-    The jobs that it was given are then done one at a time: one that ends its worker again fails alone.
+    The jobs that it was given are then done one at a time, so that one that ends its worker again fails alone.
 
     Args:
-        load: Returns the function of a job, in each worker.
-        jobs: The jobs; they and their results can be pickled.
-        count: Their number.
+        load: Returns, in each worker, the function that does a job.
+        jobs: The jobs; they and their results must be picklable.
+        count: Number of jobs.
         workers: Number of workers.
         keep: Called with jobs that a worker has done, and with their results.
-        fail: Called with a job that cannot be done, and why.
+        fail: Called with a job that cannot be done, and the reason.
         may_begin: Waits while work is paused; returns False if no more jobs may begin.
         notify: Shows a message.
         what: Name of several jobs in messages.
@@ -169,7 +170,7 @@ class WorkerPool:
         """Do all jobs, or those that may begin.
 
         Raises:
-            WorkersFailed: Workers cannot load what does the jobs, or end again and again while they do.
+            WorkersFailed: Workers cannot load what does the jobs, or end again and again while doing so.
         """
         with ThreadPoolExecutor(self._count, thread_name_prefix="negolab-worker") as threads:
             slots = [asyncio.create_task(self._fill_slot(threads)) for _ in range(self._count)]
@@ -181,7 +182,7 @@ class WorkerPool:
                 await asyncio.gather(*slots, return_exceptions=True)
 
     async def _fill_slot(self, threads: ThreadPoolExecutor) -> None:
-        """Run a worker until no job is left, and a new one when it dies."""
+        """Run a worker until no job is left, and start a new one when it dies."""
         ask = partial(asyncio.get_running_loop().run_in_executor, threads)
         owed: deque[Any] = deque()
         alone = deaths = 0
@@ -224,25 +225,25 @@ class WorkerPool:
 
 
 class WorkerDied(Exception):
-    """A worker ended by itself; the text says with which status or signal."""
+    """A worker ended on its own; the text gives the status or signal."""
 
 
 prelude = ""
-"""Code that a process runs first where a notebook's folder is open to cells, which it has to open as they have it."""
+"""Code that a process runs first if a notebook's folder is open to cells, to open it in the same way."""
 
 
 def searched() -> list[str]:
-    """Return where a process that starts searches for modules: in a notebook's folder only once it is opened."""
+    """Return where a new process searches for modules: in a notebook's folder only once that is opened."""
     return [entry for entry in sys.path if entry or not prelude]
 
 
 class ProcessWorker:
-    """A `Worker` that is a process of this machine."""
+    """A `Worker` that is a process on this machine."""
 
     def __init__(self, load: Load) -> None:
         code = f"import sys; sys.path[:] = {searched()!r}; {prelude}from {__name__} import serve; serve()"
         pipe = subprocess.PIPE
-        # In a session of its own, so that Ctrl-C reaches the caller only.
+        # In a session of its own, so that Ctrl-C reaches only the caller.
         self._process = subprocess.Popen([sys.executable, "-c", code], stdin=pipe, stdout=pipe, start_new_session=True)
         self._load = load
         self.name = f"worker {self._process.pid}"
@@ -280,7 +281,7 @@ class ProcessWorker:
 
 
 def serve() -> None:
-    """Do the jobs that come in by standard input and send their results by standard output, until there are none.
+    """Do the jobs that arrive on standard input and send their results on standard output, until there are none.
 
     What players print goes to standard error. If the caller's process dies, so does this one.
     """
@@ -304,7 +305,7 @@ def serve() -> None:
 
 
 def _end_after(caller: int) -> None:
-    """End this process, also in the middle of a job, once that of its caller has ended."""
+    """End this process, even in the middle of a job, once its caller's process has ended."""
     while os.getppid() == caller:
         time.sleep(0.5)
     os._exit(1)

@@ -1,7 +1,7 @@
-"""Scripted players for any game with a finite set of agreements, a researcher's own included.
+"""Scripted players for any game with a finite set of agreements, including a researcher's own.
 
-Such a game has, beside the contract of `Game`, the methods of `Agreements`. The players use nothing else of it: own
-points and what both seats see.
+Such a game has, besides the methods of `Game`, those of `Agreements`. The players use nothing else in it: only their
+own points and what both seats see.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ MAX_AGREEMENTS = 10**6
 
 @runtime_checkable
 class Agreements(Protocol):
-    """The methods by which players of any game bargain over its agreements.
+    """The methods by which players for any game bargain over its agreements.
 
-    An agreement is any value; where it is a tuple with a number or word per issue, players can tell how near two of
-    them are. Points of an agreement depend on nothing but what the seat knows from the start.
+    An agreement is any value; if it is a tuple with a number or word per issue, players can tell how near two of them
+    are. An agreement's points depend only on what the seat knows from the start.
     """
 
     def agreements(self, seen: Any) -> Iterable[Any]:
@@ -34,29 +34,29 @@ class Agreements(Protocol):
         ...
 
     def worth(self, seen: Any, agreement: Any) -> Any:
-        """Return the seat's own points of an agreement; None stands for no deal."""
+        """Return the seat's own points for an agreement; None stands for no deal."""
         ...
 
     def offers(self, seen: Any) -> Sequence[tuple[Seat, Any]]:
-        """Return the agreements that were offered so far, oldest first, each with the seat that offered it."""
+        """Return the agreements offered so far, oldest first, each with the seat that offered it."""
         ...
 
     def propose(self, seen: Any, agreement: Any) -> Any:
-        """Return the action that accepts an agreement if the other seat's offer of it stands, else offers it; None if
-        the seat can do neither now."""
+        """Return the action that accepts an agreement if the other seat's offer of it stands, or else offers it; None
+        if the seat can do neither now."""
         ...
 
 
 class Ranking(NamedTuple):
-    """All agreements by rising points of one seat, those with equal points in the game's order."""
+    """All agreements in rising order of one seat's points, those with equal points in the game's order."""
 
     points: list[Any]
     agreements: list[Any]
 
 
 _recent: deque[tuple[tuple[Any, Seat, Any], Ranking]] = deque(maxlen=16)
-"""The last rankings, of two million agreements together: the matches of a run often share them, and to rank a million
-takes seconds."""
+"""The last rankings, with two million agreements in all, because the matches of a run often share them, and ranking a
+million takes seconds."""
 
 
 def rank_agreements(game: Any, seen: Seen) -> Ranking:
@@ -85,7 +85,7 @@ def _rank(game: Any, seen: Seen) -> Ranking:
 
 
 def distance(one: Any, two: Any) -> tuple[int, float]:
-    """Return how many issues differ between two agreements, then by how much in all where they are numbers."""
+    """Return how many issues differ between two agreements, and by how much in total for those that are numbers."""
     if not (isinstance(one, tuple) and isinstance(two, tuple) and len(one) == len(two)):
         return int(one != two), 0
     differing = [(x, y) for x, y in zip(one, two, strict=True) if x != y]
@@ -94,9 +94,10 @@ def distance(one: Any, two: Any) -> tuple[int, float]:
 
 
 class Bargainer(Scripted):
-    """Base class: aims at a number of own points, its target, in each message. It accepts what reaches the target
-    (AC_next; Baarslag, Hindriks and Jonker 2013), else offers, of the agreements with the fewest points that reach it,
-    the one nearest to the other's last offer. Where it can no longer offer it accepts what is not below no deal."""
+    """Base class: aims at a number of its own points, its target, in each message. It accepts an offer that reaches the
+    target (AC_next; Baarslag, Hindriks and Jonker 2013); otherwise, among the agreements with the fewest points that
+    reach it, it offers the one nearest to the other's last offer. When it can no longer make an offer, it accepts
+    anything not below no deal."""
 
     deterministic = True
 
@@ -106,11 +107,11 @@ class Bargainer(Scripted):
             raise ValueError("this player needs a game with the methods agreements, worth, offers and propose")
 
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
-        """Return the points that it aims at now."""
+        """Return the points to aim at now."""
         raise NotImplementedError
 
     def least(self, game: Any, seen: Seen, ranking: Ranking) -> float:
-        """Return the points that it accepts where it can no longer offer."""
+        """Return the points that it accepts when it can no longer make an offer."""
         return float(game.worth(seen, None))
 
     @override
@@ -128,7 +129,7 @@ class Bargainer(Scripted):
 
 
 def _reserve(game: Any, seen: Seen, ranking: Ranking) -> Any:
-    """Return the points of no deal, or of the worst agreement where that is better."""
+    """Return the points for no deal, or for the worst agreement if that is better."""
     return max(game.worth(seen, None), ranking.points[0])
 
 
@@ -138,8 +139,8 @@ def offers_of(game: Any, seen: Seen, seat: Seat) -> list[Any]:
 
 
 def nearest_at(ranking: Ranking, target: float, last: Any) -> Any:
-    """Return, of the agreements with the fewest points from `target` up, the one nearest to `last` (None: the first in
-    the game's order); None if none has as many points."""
+    """Return, among the agreements with the fewest points from `target` up, the one nearest to `last` (None: the first
+    in the game's order); None if none has that many points."""
     begin = bisect_left(ranking.points, target)
     if begin == len(ranking.points):
         return None
@@ -148,15 +149,15 @@ def nearest_at(ranking: Ranking, target: float, last: Any) -> Any:
 
 
 def _decline(game: Any, seen: Seen, last: Any) -> Any:
-    """Return the first option that neither offers nor accepts; the first of all where there is none."""
+    """Return the first option that neither offers nor accepts, or the first of all if there is none."""
     options = game.options(seen)
     accept = None if last is None else game.propose(seen, last)
     return next((option for option in options if option != accept and not game.terms(option)), options[0])
 
 
 class Time(Bargainer):
-    """Concedes by a curve: from its best agreement to no deal as its messages run out. After a share t of them its
-    target has fallen by t**(1/beta) of the way (Faratin, Sierra and Jennings 1998). beta < 1 concedes late (Boulware),
+    """Concedes along a curve: from its best agreement to no deal as its messages run out. After a share t of them, its
+    target has fallen by t**(1/beta) of the way (Faratin, Sierra and Jennings 1998). Beta < 1 concedes late (Boulware),
     beta > 1 early (Conceder)."""
 
     BETA = 1.0
@@ -179,7 +180,7 @@ class Time(Bargainer):
         return float(best - (best - reserve) * math.pow(self.time(game, seen), 1 / self.beta))
 
     def time(self, game: Any, seen: Seen) -> float:
-        """Return the share of its messages that is over, from 0 in the first to 1 in the last."""
+        """Return the share of its messages that is used up, from 0 in the first to 1 in the last."""
         offers = game.offers(seen)
         second = bool(offers) and offers[0][0] != seen.seat
         messages = (game.bound() + (not second)) // 2
@@ -188,26 +189,26 @@ class Time(Bargainer):
 
 
 class Boulware(Time):
-    """Concedes slowly: holds out until near the end, as `time` with beta 0.2."""
+    """Concedes slowly: holds out until near the end, like `time` with beta 0.2."""
 
     BETA = 0.2
 
 
 class Linear(Time):
-    """Concedes evenly: as much in each message, as `time` with beta 1."""
+    """Concedes evenly: the same amount in each message, like `time` with beta 1."""
 
 
 class Conceder(Time):
-    """Concedes at once: most of it in its first messages, as `time` with beta 5."""
+    """Concedes at once: most of it in its first messages, like `time` with beta 5."""
 
     BETA = 5.0
 
 
 class TitForTat(Bargainer):
     """Repays concessions: the other's last one, in proportion (relative tit-for-tat; Faratin, Sierra and Jennings
-    1998), in own points: as the other's last two offers fall short of its best agreement by less, its own claim above
-    no deal falls by the same share. Begins with its best agreement and repeats its claim until it has seen two
-    offers."""
+    1998), in its own points: if the other's last offer falls short of its best agreement by less than the one before,
+    its claim above no deal falls by the same share. Begins with its best agreement and repeats its claim until it has
+    seen two offers."""
 
     @override
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
@@ -223,8 +224,7 @@ class TitForTat(Bargainer):
 
 
 class Stubborn(Bargainer):
-    """Concedes nothing: offers its best agreement in every message and accepts nothing that is worth less, also at the
-    end."""
+    """Concedes nothing: offers its best agreement in every message and accepts nothing worth less, even at the end."""
 
     @override
     def target(self, game: Any, seen: Seen, ranking: Ranking) -> float:
@@ -236,10 +236,10 @@ class Stubborn(Bargainer):
 
 
 class Micro(Bargainer):
-    """Concedes as much as it is conceded to: offers its agreements by falling own points, a new one only while the
-    other has made as many different offers as itself, else one of its own again at random; it accepts what is worth
-    the least that it is then willing to offer (MiCRO; de Jonge 2022, IJCAI). Knows nothing of the other's points and
-    of time, so that it never offers below no deal."""
+    """Concedes as much as it is conceded to: offers its agreements in falling order of its own points, a new one only
+    while the other has made at least as many different offers, and otherwise one of its own again at random; it accepts
+    an offer worth at least the least that it is then willing to offer (MiCRO; de Jonge 2022, IJCAI). Knows nothing
+    about the other's points or about time, so it never offers below no deal."""
 
     deterministic = False
 

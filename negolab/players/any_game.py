@@ -1,4 +1,4 @@
-"""Scripted players for any game, a researcher's own included: they use only its `options`."""
+"""Scripted players for any game, including a researcher's own; they use only its `options`."""
 
 from __future__ import annotations
 

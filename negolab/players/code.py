@@ -1,7 +1,7 @@
 """Players in a user's own code: `mine.py:Haggler`, `package.module:Haggler`, and those that installed packages offer.
 
 A file or module is imported only for a text that the user typed: on a command line, in Python, in a plan or a study
-file. A record may name the same player later in the same process; of itself it imports nothing.
+file. A record may name the same player later in the same process; by itself, it imports nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from negolab.game import Game
 from negolab.user_code import OURS, describe_failure
 
 GROUP = "negolab.players"
-"""Entry point group of installed packages: a class, a function that returns a player, or a module with PLAYERS."""
+"""Entry point group for installed packages: a class, a function that returns a player, or a module with PLAYERS."""
 PlayerClass = Callable[..., Any]
 """A class of players, or a function that returns a player; its keyword parameters are the player's."""
 
@@ -46,7 +46,7 @@ class CodeReference(NamedTuple):
 
     @property
     def shown(self) -> str:
-        """The player without parameters, and a file without its folder, so that folders can be moved."""
+        """The player without its parameters, and a file without its folder, so that folders can be moved."""
         return f"{Path(self.head).name if self.is_file else self.head}:{self.name}"
 
     def is_importable(self) -> bool:
@@ -55,11 +55,11 @@ class CodeReference(NamedTuple):
 
     @property
     def full_name(self) -> str:
-        """The player's name in records: as `shown`, with its parameters."""
+        """The player's name in records: like `shown`, with its parameters."""
         return f"{self.shown},{self.tail}" if self.tail else self.shown
 
     def beside(self, folder: Path) -> CodeReference:
-        """Return the reference with the absolute path of its file, relative to a folder."""
+        """Return the reference with the absolute path of its file, which is relative to a folder."""
         return self._replace(head=str((folder / Path(self.head).expanduser()).resolve())) if self.is_file else self
 
     @override
@@ -68,13 +68,13 @@ class CodeReference(NamedTuple):
 
 
 def parse_reference(text: str) -> CodeReference | None:
-    """Parse `mine.py:Haggler,beta=2` or `package.module:Haggler`; None for a text that has another form."""
+    """Parse `mine.py:Haggler,beta=2` or `package.module:Haggler`; None for a text in another form."""
     match = _REFERENCE.fullmatch(text)
     return match and CodeReference(match["head"], match["name"], match["tail"] or "")
 
 
 _found: dict[str, PlayerClass] = {}
-"""Players of files and modules that the user named, as records call them."""
+"""Players from files and modules that the user named, by their names in records."""
 
 
 def find_player(reference: CodeReference, *, load: bool) -> PlayerClass:
@@ -82,8 +82,8 @@ def find_player(reference: CodeReference, *, load: bool) -> PlayerClass:
 
     Args:
         reference: The reference.
-        load: Import its file or module; only for a reference that the user typed. False: only what has been found in
-            this process already.
+        load: True to import its file or module, only for a reference that the user typed; False for only what has
+            already been found in this process.
 
     Raises:
         ValueError: There is no such file, module or player, or its import failed.
@@ -101,7 +101,7 @@ def find_player(reference: CodeReference, *, load: bool) -> PlayerClass:
 
 
 def _offered_by_loaded(reference: CodeReference) -> PlayerClass | None:
-    """Return the player if its file has been loaded for its PLAYERS and the player is one of them, else None."""
+    """Return the player if its file has been loaded for its PLAYERS and the player is one of them, otherwise None."""
     module = sys.modules.get(Path(reference.head).stem) if reference.is_file else None
     if module is None or _file_name(module) != Path(reference.head).name:
         return None
@@ -112,7 +112,7 @@ def _offered_by_loaded(reference: CodeReference) -> PlayerClass | None:
 
 
 def _load(reference: CodeReference) -> ModuleType:
-    """Import what a reference names; a file that changed since this process loaded it is loaded again."""
+    """Import what a reference names; a file that has changed since this process loaded it is loaded again."""
     if reference.is_file:
         _forget_if_changed(Path(reference.head).expanduser().resolve())
     try:
@@ -154,11 +154,11 @@ def _is_player_class(value: Any) -> bool:
     return isinstance(value, type) and callable(getattr(value, "reply", None))
 
 
-# What modules and installed packages offer for any game.
+# Players that modules and installed packages offer for any game.
 
 
 def offered_players() -> dict[str, PlayerClass]:
-    """Return the players of installed packages, those in PLAYERS of modules that this process has loaded, and those
+    """Return the players of installed packages, those in the PLAYERS of modules that this process has loaded, and those
     that the user named, such as `mine.py:Haggler`."""
     modules = [module for module in list(sys.modules.values()) if isinstance(_players_list(module), dict)]
     of_games = [_players_list(module) for module in modules if _is_ours_or_of_a_game(module)]
@@ -170,10 +170,11 @@ def offered_players() -> dict[str, PlayerClass]:
 
 
 def check_offers(module: ModuleType) -> None:
-    """Check what a module of the user's own offers, which this process has loaded.
+    """Check what one of the user's own modules offers, after this process has loaded it.
 
     Raises:
-        ValueError: It holds neither a game nor PLAYERS, or a name in its PLAYERS is that of another module's player.
+        ValueError: It holds neither a game nor PLAYERS, or a name in its PLAYERS is also that of another module's
+            player.
     """
     if _is_ours_or_of_a_game(module):
         return
@@ -210,7 +211,7 @@ def _only_players(listed: dict[str, Any]) -> dict[str, PlayerClass]:
 
 
 def _holds_game(module: ModuleType) -> bool:
-    """Return True if a module or a part of it defines a game; one that it imports from elsewhere does not count."""
+    """Return True if a module or a part of it defines a game; one imported from elsewhere does not count."""
     home = module.__name__
     classes = (value for value in vars(module).values() if isinstance(value, type) and issubclass(value, Game))
     return any(f"{cls.__module__}.".startswith(f"{home}.") for cls in classes)
@@ -223,7 +224,7 @@ def _entry_points() -> tuple[EntryPoint, ...]:
 
 @cache
 def _players_of_entry(entry: EntryPoint) -> dict[str, PlayerClass]:
-    """Load an entry point; a package that cannot be loaded is warned about once, and leaves the others usable."""
+    """Load an entry point; if a package cannot be loaded, warn about it once and leave the others usable."""
     try:
         loaded = entry.load()
     except Exception as error:
@@ -238,12 +239,13 @@ def _players_of_entry(entry: EntryPoint) -> dict[str, PlayerClass]:
 # Facts for records.
 
 _facts: dict[str, tuple[object, dict[str, Any]]] = {}
-"""Facts by module, with the module's spec: `importlib.reload` replaces that, and then the facts are found again."""
+"""Facts by module, with the module's spec: `importlib.reload` replaces the spec, and then the facts are found again."""
 
 
 def code_facts(code: Any) -> dict[str, Any]:
-    """Return facts about the code of a class or function that is not negolab's: `source`, its file's name or its
-    module, `sha256` of its files as they were loaded, `files` with that of each, and `path`; {} for negolab's own."""
+    """Return facts about the code of a class or function that is not negolab's: `source` (its file's name or its
+    module), `sha256` of its files as they were loaded, `files` with the hash of each, and `path`; {} for negolab's
+    own."""
     name = getattr(code, "__module__", None) or ""
     module = sys.modules.get(name)
     return {} if module is None or name.partition(".")[0] in OURS else _facts_of(module)

@@ -1,4 +1,4 @@
-"""Player factories: a player that was found and checked once, and is made anew for each match of a run."""
+"""Player factories: a player that is found and checked once, and made anew for each match of a run."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from negolab.record import PERSON
 from negolab.user_code import describe_failure
 
 _LABEL = 80
-"""Characters of a label, at most."""
+"""Largest number of characters in a label."""
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PlayerFactory:
-    """Makes the players of one side of a run, one for each match; made by `resolve`, which has checked it.
+    """Makes the players for one side of a run, one for each match; `resolve`, which creates it, has checked it.
 
     Attributes:
         name: The player's name in plans and records, such as "time:beta=0.2,seed=3".
         origin: Where it comes from: the text by which another process resolves the same player, or the object given.
-        seats: The seats it can play.
+        seats: The seats that it can play.
         deterministic: True if it draws nothing at random.
         is_async: True if its `reply` is a coroutine function.
         is_model: True for a language model.
-        amounts: Those among its parameters in words, such as "price is $52.50".
-        called: Its own name, where a label or a tournament has given it another one.
-        facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them; versions of a
-            program that plays.
+        amounts: Those among its parameters, in words, such as "price is $52.50".
+        called: Its own name, if a label or a tournament has given it another one.
+        facts: `source`, `sha256` and `path` of code that is not negolab's, as `code_facts` returns them, or versions of
+            a program that plays.
     """
 
     name: str
@@ -54,7 +54,7 @@ class PlayerFactory:
         """Make a player for one match.
 
         Args:
-            seed: Seed of a player whose name carries none (None: the player's own default).
+            seed: Seed for a player whose name carries none (None: the player's own default).
             match: Id of the match, so that a language model finds its cached answers again.
             models: Endpoints for a language model.
         """
@@ -62,7 +62,7 @@ class PlayerFactory:
         return player
 
     def check_seat(self, seat: Seat) -> None:
-        """Raise ValueError if it cannot play this seat."""
+        """Raise `ValueError` if it cannot play this seat."""
         if seat not in self.seats:
             raise ValueError(f"player {self.name!r} sits at {' or '.join(self.seats)} only, not at {seat}")
 
@@ -70,18 +70,19 @@ class PlayerFactory:
 def class_factory(
     name: str, make: PlayerClass, game: AnyGame, params: Mapping[str, Any], *, spec: str = "", origin: Any = None
 ) -> PlayerFactory:
-    """Return the factory of a class or function: its parameters are checked and converted here, once.
+    """Return the factory for a class or function, whose parameters are checked and converted here, once.
 
     Args:
         name: The name by which the class was found, without parameters.
         make: The class, or a function that returns a player.
         game: The game that its players will play; checked and not kept.
-        params: The player's parameters, and its `label` in records and tables, if that is none of its own.
+        params: The player's parameters, and its `label` in records and tables, unless `label` is a parameter of its
+            own.
         spec: The player's name in records ("": its name with its parameters).
-        origin: The text or object by which the user gave it.
+        origin: The text or object with which the user named it.
 
     Raises:
-        ValueError: A parameter does not exist or has the wrong type, it is no player, or it cannot play the game.
+        ValueError: A parameter does not exist or has the wrong type, it is not a player, or it cannot play the game.
     """
     own, label = dict(params), None
     if "label" in own and not _takes_label(make):
@@ -113,11 +114,11 @@ def _takes_label(make: PlayerClass) -> bool:
     try:
         return "label" in inspect.signature(make).parameters
     except (TypeError, ValueError):
-        return False  # said by `_bind`
+        return False  # reported by `_bind`
 
 
 def checked_label(label: str) -> str:
-    """Return a label; `ValueError` for one that could be taken for a person, a model, code, or nothing at all."""
+    """Return a label; raise `ValueError` for one that could be taken for a person, a model, code, or nothing at all."""
     if (
         label.casefold() in (PERSON, "llm")
         or ":" in label
@@ -133,9 +134,9 @@ def checked_label(label: str) -> str:
 def _bind(
     name: str, make: PlayerClass, params: Mapping[str, Any], units: Mapping[str, str]
 ) -> tuple[dict[str, Any], bool]:
-    """Convert a player's parameters; return them, and True if it takes a seed that they do not hold.
+    """Convert a player's parameters; return them, and True if it takes a seed that they do not contain.
 
-    `units` are shown behind the names of parameters.
+    `units` are shown after the names of parameters.
     """
     try:
         signature = inspect.signature(make)
@@ -160,7 +161,7 @@ def _bind(
 
 
 def object_factory(player: Any, game: AnyGame) -> PlayerFactory:
-    """Return the factory of a player that was given as an object: it plays all of its matches itself."""
+    """Return the factory for a player given as an object, which plays all of its matches itself."""
     if isinstance(player, LLM):
         raise ValueError(f"a model player stores the chat of one match: pass its name, {player.name!r}")
     name = getattr(player, "name", None)
@@ -171,7 +172,8 @@ def object_factory(player: Any, game: AnyGame) -> PlayerFactory:
 def _factory(
     name: str, spec: str, origin: Any, probe: Any, game: AnyGame, facts: Mapping[str, Any], create: Callable[..., Any]
 ) -> PlayerFactory:
-    """Return a factory with the properties of `probe`, one of its players; ValueError if it cannot play the game."""
+    """Return a factory with the properties of `probe`, one of its players; raise `ValueError` if it cannot play the
+    game."""
     is_silent = isinstance(probe, Scripted) and type(probe).act is Scripted.act and type(probe).reply is Scripted.reply
     if is_silent or not callable(getattr(probe, "reply", None)):
         lacks = (
@@ -196,7 +198,7 @@ def _factory(
 
 
 def model_factory(settings: Settings, given: Mapping[str, Any], strategy: PlayerFactory | None) -> PlayerFactory:
-    """Return the factory of a language model.
+    """Return the factory for a language model.
 
     Args:
         settings: The model and its parameters.

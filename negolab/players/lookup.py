@@ -20,9 +20,10 @@ from negolab.players.factory import PlayerFactory, class_factory, model_factory,
 from negolab.protocols import MODEL_PREFIX, Player, Scripted
 
 SHORT = {"tft": "tft_relative"}
-"""Short names for players of games that have several of the kind, and the one that is meant."""
+"""Short names for players in games that have several of the kind, and the one that each stands for."""
 PlayerSpec = str | Player | PlayerClass | PlayerFactory
-"""A player as a user gives it: a name, a reference such as `mine.py:Haggler,beta=2`, a class or function, an object."""
+"""A player as a user gives it: a name, a reference such as `mine.py:Haggler,beta=2`, a class or function, or an
+object."""
 
 
 def list_players(game: AnyGame | str) -> dict[str, PlayerClass]:
@@ -44,7 +45,7 @@ def list_players(game: AnyGame | str) -> dict[str, PlayerClass]:
 
 
 def _shipped_players(game: AnyGame) -> dict[str, PlayerClass]:
-    """Return the game's own players and those for any game: names that no other code can take over."""
+    """Return the game's own players and those for any game, whose names no other code can take over."""
     own = catalog.part(game, "PLAYERS") or {}
     bargainers = agreements.PLAYERS if isinstance(game, agreements.Agreements) else {}
     bridged = negmas.PLAYERS if catalog.part(game, "NEGMAS") else {}
@@ -58,7 +59,7 @@ def compatible_players(game: AnyGame, seat: Seat) -> list[str]:
 
 
 def _is_compatible(name: str, game: AnyGame, seat: Seat) -> bool:
-    """Check that a player needs no parameter and accepts the game and the seat."""
+    """Return True if a player needs no parameters and accepts the game and the seat."""
     try:
         resolve(name, game, load=False).check_seat(seat)
     except ValueError:
@@ -70,12 +71,12 @@ def resolve(spec: PlayerSpec, game: AnyGame, *, load: bool = True, **params: Any
     """Find a player and check its parameters, once for all matches that it will play.
 
     Args:
-        spec: A player's name, with parameters or not; `file.py:Class` or `package.module:Class`, where a class may also
-            be a function that returns a player, or a key of the module's PLAYERS; a class or function, which makes a
-            player for each match; or an object, which plays all of its matches itself. A factory is returned as it is.
+        spec: A player's name, with or without parameters; `file.py:Class` or `package.module:Class`, where a class may
+            also be a function that returns a player, or a key of the module's PLAYERS; a class or function, which makes
+            a player for each match; or an object, which plays all of its matches itself. A factory is returned as is.
         game: The game it will play; checked and not kept.
         load: Import the file or module that it names. False for a name from a record or a page: then only code that the
-            user named in this process before is run.
+            user has already named in this process is run.
         params: Further parameters, which may not repeat those in the name.
 
     Raises:
@@ -130,7 +131,7 @@ def _resolve_reference(reference: CodeReference, game: AnyGame, load: bool, para
 
 
 def check_label(label: str, name: str, game: AnyGame) -> None:
-    """Raise `ValueError` for a label that is the name of another of negolab's players, or of the game's."""
+    """Raise `ValueError` for a label that is the name of another of negolab's or the game's players."""
     if label != name and label.strip().casefold() in map(str.casefold, (*_shipped_players(game), *SHORT)):
         raise ValueError(f"label {label!r} is the name of another player: choose another label for {name}")
 
@@ -139,8 +140,8 @@ def load_player(text: str, folder: Path) -> str:
     """Load the code of a player that a study file or a plan names, and return the player's name in records.
 
     Args:
-        text: The player as the file names it; one that is no reference to code is returned as it is.
-        folder: Folder of that file, which relative paths refer to.
+        text: The player as the file names it; one that is not a reference to code is returned as is.
+        folder: The file's folder, which relative paths refer to.
 
     Raises:
         ValueError: There is no such file, module or player, or its import failed.
@@ -153,7 +154,8 @@ def load_player(text: str, folder: Path) -> str:
 
 
 def resolve_players(game: AnyGame, a: PlayerSpec, b: PlayerSpec) -> tuple[PlayerFactory, PlayerFactory]:
-    """Resolve the two players of a run; ValueError as `resolve` says, or if two different players share a name."""
+    """Resolve the two players of a run; raise `ValueError` as `resolve` does, or if two different players share a
+    name."""
     one, two = resolve(a, game), resolve(b, game)
     same = one.origin is two.origin or (isinstance(one.origin, str) and one.origin == two.origin)
     if one.name == two.name and not same:
@@ -193,19 +195,19 @@ def player(
     """Make a player by name.
 
     Args:
-        name: The player's name, with parameters or not: "time:beta=0.2,seed=3", "llm:MODEL,temperature=0.7"; or code of
-            yours, "mine.py:Haggler,beta=2" or "package.module:Haggler", which is imported.
+        name: The player's name, with or without parameters: "time:beta=0.2,seed=3", "llm:MODEL,temperature=0.7"; or
+            your own code, "mine.py:Haggler,beta=2" or "package.module:Haggler", which is imported.
         game: The game it will play, or the name of one; checked and not kept.
         models: Endpoints for a language model (None: one shared set for this process).
-        match: Id of the match whose seat a language model plays, so that cached answers are found again.
-        draws: Seed of a scripted player whose name carries none.
+        match: Id of the match in which a language model plays, so that cached answers are found again.
+        draws: Seed for a scripted player whose name carries none.
         params: Further parameters, which may not repeat those in the name.
 
     Returns:
         The player, an object with `reply(told, ask)`.
 
     Raises:
-        ValueError: The name or a parameter does not exist (the message suggests near ones), the code fails, or the
+        ValueError: The name or a parameter does not exist (the message suggests similar ones), the code fails, or the
             player cannot play the game.
 
     Example:
@@ -219,7 +221,7 @@ def player(
 
 
 def parse_model_name(name: str) -> dict[str, Any]:
-    """Split `llm:qwen2.5:0.5b,seed=3` into settings; the model's name may hold colons, and values stay texts."""
+    """Split `llm:qwen2.5:0.5b,seed=3` into settings; the model's name may contain colons, and values stay texts."""
     model, _, tail = name.removeprefix(MODEL_PREFIX).partition(",")
     if "=" in model:
         begin, _, first = model.rpartition(":")
@@ -228,12 +230,12 @@ def parse_model_name(name: str) -> dict[str, Any]:
 
 
 def parse_settings(text: str) -> dict[str, Any]:
-    """Parse `a=1,b=fair`; values are JSON, else texts, and a label is always a text."""
+    """Parse `a=1,b=fair`; values are JSON or else texts, and a label is always a text."""
     return {key: value if key == "label" else parse_value(value) for key, value in _pairs(text)}
 
 
 def _split(text: str) -> list[str]:
-    """Split at commas, except inside of lists and objects."""
+    """Split at commas, except inside lists and objects."""
     cuts, depth = [-1], 0
     for at, char in enumerate(text):
         depth += (char in "[{") - (char in "]}")
@@ -243,7 +245,7 @@ def _split(text: str) -> list[str]:
 
 
 def _pairs(text: str, given: Collection[str] = ()) -> Iterator[tuple[str, str]]:
-    """Yield names and values; ValueError for a name that comes twice or is `given` already."""
+    """Yield names and values; raise `ValueError` for a name that appears twice or is already `given`."""
     seen = set(given)
     for part in filter(None, _split(text)):
         key, sign, value = part.partition("=")

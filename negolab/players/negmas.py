@@ -1,15 +1,16 @@
-"""Agents of NegMAS as players: `negmas:negotiator=MiCRONegotiator`.
+"""NegMAS agents as players: `negmas:negotiator=MiCRONegotiator`.
 
-NegMAS is no part of negolab and never imported: a Python that has it, named by the user, runs `negmas_child.py`, which
-is told the match so far and answers with a move. Nothing is kept here between two moves, so that a match that is
-resumed or branched is as any other. A game takes part by three functions in its submodule `negmas`:
+NegMAS is not part of negolab and is never imported: a Python that has it, named by the user, runs `negmas_child.py`,
+which is told the match so far and answers with a move. Nothing is kept here between two moves, so a match that is
+resumed or branched is like any other. A game takes part through three functions in its submodule `negmas`:
 
 - `domain(game, seen)`: what the seat knows from the start. Each of the `issues` has a `name`, a `size`, `options` or
-  the `low` of a range, and the seat's `utilities` per option, or `slope` and `bias` of a number's. `reservation` is the
-  utility of no deal, `steps` the number of messages; each takes `discount` of the utility of an agreement and, if
-  `no_deal_is_discounted`, of none.
-- `heard(game, seen)`: the moves so far, of both seats in turn: an option's number per issue, or None without an offer.
-- `act(game, seen, move)`: the action that a move is; None if the rules have none.
+  the `low` of a range, and the seat's `utilities` per option, or `slope` and `bias` for a number. `reservation` is the
+  utility of no deal, and `steps` is the number of messages; each message multiplies the utility of an agreement by
+  `discount` and, if `no_deal_is_discounted`, also that of no deal.
+- `heard(game, seen)`: the moves so far, from both seats in turn: an option's number per issue, or None without an
+  offer.
+- `act(game, seen, move)`: the action for a move; None if the rules have none.
 """
 
 from __future__ import annotations
@@ -43,11 +44,11 @@ Move = tuple[int, ...] | Literal["accept", "reject", "end"]
 
 
 class NegmasFailed(ValueError):
-    """NegMAS or one of its agents gave no move; the text names it and says why."""
+    """NegMAS or one of its agents produced no move; the text names it and says why."""
 
 
 class Answer(msgspec.Struct):
-    """A line of NegMAS' process: versions as it starts, then a move, all agents, or an error."""
+    """A line from NegMAS's process: versions when it starts, then a move, all agents, or an error."""
 
     versions: dict[str, str] = {}
     move: Move | None = None
@@ -59,12 +60,13 @@ _decode = msgspec.json.Decoder(Answer).decode
 
 
 class Child:
-    """A process of the Python `python`, in which the agents of all matches play; it ends with this process."""
+    """A process running the interpreter `python`, in which the agents of all matches play; it ends with this
+    process."""
 
     def __init__(self, python: str) -> None:
         self.python, self.versions = python, dict[str, str]()
         command = [python, "-s", "-P", str(Path(__file__).with_name("negmas_child.py"))]
-        # Sets of NegMAS must have one order; in a session of its own, Ctrl-C reaches this process only.
+        # NegMAS's sets must have a fixed order; in a session of its own, Ctrl-C reaches only this process.
         env, pipe = scrubbed_environment(PYTHONHASHSEED="0", PYTHONPATH=""), subprocess.PIPE
         try:
             self._process = subprocess.Popen(
@@ -78,11 +80,11 @@ class Child:
         atexit.register(self.end)
 
     def serves(self, python: str) -> bool:
-        """Return True if it is a process of this Python, and runs."""
+        """Return True if it is a process of this Python and is running."""
         return self.python == python and self._process.poll() is None
 
     def greet(self) -> None:
-        """Hear which versions it has; NegmasFailed if it has none that this bridge knows."""
+        """Hear which versions it has; raise `NegmasFailed` if it has none that this bridge knows."""
         hello = self._hear(f"{NEGMAS}={self.python}", START_SECONDS)
         version = hello.versions.get("negmas", "0")
         if tuple(map(int, version.split(".")[:2])) < OLDEST:
@@ -92,7 +94,7 @@ class Child:
         self.versions = hello.versions
 
     def ask(self, who: str, seconds: float, question: dict[str, Any]) -> Answer:
-        """Ask a question; NegmasFailed says what `who` did instead of giving an answer within `seconds`."""
+        """Ask a question; a `NegmasFailed` says what `who` did instead of answering within `seconds`."""
         with suppress(BrokenPipeError):  # it has ended, which is heard next
             self._questions.write(msgspec.json.encode(question) + b"\n")
             self._questions.flush()
@@ -109,7 +111,7 @@ class Child:
             raise NegmasFailed(f"{who} {did}") from None
 
     def end(self) -> None:
-        """End it, whatever it does."""
+        """End it, whatever it is doing."""
         self._process.kill()
         self._process.wait()
         with suppress(BrokenPipeError):
@@ -128,10 +130,11 @@ _child: Child | None = None
 
 
 def ask(who: str, seconds: float, **question: Any) -> tuple[Answer, dict[str, str]]:
-    """Ask NegMAS, which is started where it is not running; return its answer, and its versions.
+    """Ask NegMAS, starting it if it is not running; return its answer and its versions.
 
     Raises:
-        NegmasFailed: There is no NegMAS, or no answer; its process is then ended, unless it said itself what is wrong.
+        NegmasFailed: There is no NegMAS, or no answer; its process is then ended, unless it reported the problem
+            itself.
     """
     global _child
     if not (python := os.environ.get(NEGMAS)):
@@ -155,18 +158,18 @@ def ask(who: str, seconds: float, **question: Any) -> tuple[Answer, dict[str, st
 
 
 def is_running() -> bool:
-    """Return True if this process plays with NegMAS already."""
+    """Return True if this process is already playing with NegMAS."""
     return _child is not None and _child.serves(os.environ.get(NEGMAS, ""))
 
 
 _numbers = count()
 _gone: deque[int] = deque()
-"""Numbers of players that are gone; an agent of theirs is kept until the next question."""
+"""Numbers of players that are gone; their agents are kept until the next question."""
 
 
 class NegMAS(Scripted):
     """Plays an agent of NegMAS: `negotiator` is its class, such as MiCRONegotiator or negmas_negolog.HybridAgent, and
-    `params` are its own parameters. The Python that NEGOLAB_NEGMAS names runs it; a reply that takes more than
+    `params` are its own parameters. The Python named by NEGOLAB_NEGMAS runs it; a reply that takes longer than
     `seconds` fails the match."""
 
     def __init__(
@@ -203,7 +206,7 @@ class NegMAS(Scripted):
 
 
 def list_agents() -> tuple[list[str], dict[str, str]]:
-    """Return the names of all agents, and the versions; NegmasFailed as `ask`."""
+    """Return the names of all agents, and the versions; raise `NegmasFailed` as `ask` does."""
     answer, versions = ask("NegMAS", START_SECONDS, do="list")
     return answer.agents, versions
 

@@ -1,6 +1,6 @@
-"""NegMAS' side of the bridge: a question is a line of JSON on standard input, its answer a line on standard output.
+"""NegMAS's side of the bridge: a question is a line of JSON on standard input, its answer a line on standard output.
 
-The Python that NEGOLAB_NEGMAS names runs this file. It imports nothing of negolab, which never imports it.
+The Python named by NEGOLAB_NEGMAS runs this file. It imports nothing from negolab, which never imports it.
 """
 
 from __future__ import annotations
@@ -36,14 +36,14 @@ except ImportError as error:
 
 PACKAGES = ("negmas.sao.negotiators", "negmas_negolog", "negmas_genius_agents")
 NO_OFFER = SAOResponse(ResponseType.REJECT_OFFER, None, {"text": " "})
-"""A message without an offer; without data it would end the negotiation."""
+"""A message without an offer; without data, it would end the negotiation."""
 
-# A mechanism draws at its start, at each step and once more in each second: from numbers of its own, not an agent's.
+# A mechanism draws at its start, at each step and once more each second, from numbers of its own and not an agent's.
 negmas.events.random = negmas.mechanisms.random = random.Random(0)
 
 
 class Other(SAONegotiator):
-    """The other seat: its moves come as actions of the mechanism's steps."""
+    """The other seat: its moves come as actions in the mechanism's steps."""
 
     def propose(self, state: Any, dest: str | None = None) -> Any:
         raise RuntimeError("the agent raised a TypeError")  # a mechanism then takes the step again without an action
@@ -52,7 +52,7 @@ class Other(SAONegotiator):
 class Table:
     """A match: a mechanism in which each message is a step, with the agent and the other seat.
 
-    Agents share the random numbers of the process, so each match puts its own there while its agent is at work.
+    Agents share the process's random numbers, so each match puts its own there while its agent is at work.
     """
 
     def __init__(self, match: dict[str, Any], opens: bool) -> None:
@@ -76,7 +76,7 @@ class Table:
         self.random = take_random()
 
     def play(self, moves: list[list[int] | None]) -> list[int] | str:
-        """Return the agent's move after these, of which it has yet to hear some."""
+        """Return the agent's move after these `moves`, some of which it has yet to hear."""
         put_random(self.random)
         try:
             for move in moves[len(self.moves) :]:
@@ -97,7 +97,7 @@ class Table:
         return answer
 
     def read(self, answer: Any) -> list[int] | str:
-        """Return an agent's answer as a move; it has none where its negotiation is over."""
+        """Return an agent's answer as a move; it has none if its negotiation is over."""
         if answer is not None and answer.response == ResponseType.ACCEPT_OFFER:
             return "accept"
         if answer is None or answer.outcome is None:
@@ -109,7 +109,7 @@ class Table:
 
 
 def recorded(cls: Any) -> Any:
-    """Return the class of an agent that keeps what it answers, and says instead what it is recorded to have said."""
+    """Return an agent's class that keeps what it answers, and instead says what it is recorded to have said."""
 
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
         self.bridge_answer = cls.__call__(self, *args, **kwargs)
@@ -134,7 +134,7 @@ def make_ufun(domain: dict[str, Any], space: Any, options: list[list[Any]]) -> A
 
 
 def take_random() -> Any:
-    """Return the state of the random numbers, with those of NegoLog's agents."""
+    """Return the state of the random numbers, including those of NegoLog's agents."""
     negolog = sys.modules.get("negmas_negolog._seeding")
     return random.getstate(), np.random.get_state(), negolog and (negolog._seed, negolog._counter)
 
@@ -152,13 +152,13 @@ def put_random(state: Any) -> None:
 
 
 def agents_in(module: str) -> dict[str, Any]:
-    """Return the classes of agents in a module by name."""
+    """Return the agent classes in a module by name."""
     found = vars(import_module(module)).items()
     return {name: value for name, value in found if isinstance(value, type) and issubclass(value, Negotiator)}
 
 
 def find(agent: str) -> Any:
-    """Return a class of agents by its name, with its module if that is not NegMAS' own."""
+    """Return an agent class by its name, with its module if that is not NegMAS's own."""
     module, _, name = agent.rpartition(".")
     module = module or PACKAGES[0]
     if not module.startswith("negmas"):
@@ -198,7 +198,7 @@ def pass_on(questions: SimpleQueue[str]) -> None:
 
 
 def main() -> None:
-    """Answer questions for ever; what agents print goes to standard error."""
+    """Answer questions forever; what agents print goes to standard error."""
     out = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     questions: SimpleQueue[str] = SimpleQueue()
@@ -206,7 +206,7 @@ def main() -> None:
     versions = {each.name.replace("_", "-"): each.version for each in distributions() if each.name.startswith("negmas")}
     tables: dict[int, Table] = {}
     said: dict[str, Any] = {"versions": {"python": platform.python_version(), **versions}}
-    gc.set_threshold(100_000)  # agents keep tens of thousands of agreements as long as their match
+    gc.set_threshold(100_000)  # agents keep tens of thousands of agreements for as long as their match
     while True:
         out.write(json.dumps(said) + "\n")
         try:

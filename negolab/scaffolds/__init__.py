@@ -31,7 +31,7 @@ _HERE = files(__name__)
 _COMMENTS = 53
 """Column at which the comments of a study file begin."""
 Files = dict[Path, str]
-"""Texts of files by the path at which they are written."""
+"""Texts of files by the paths at which they are written."""
 
 
 def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading", text: str | None = None) -> list[Path]:
@@ -39,16 +39,16 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading", te
 
     Args:
         kind: "game", "player", "scenario", "codebook", "sweep", "tournament", "study" or "import-map".
-        name: What it is to be called; of a map, the spreadsheet.
+        name: Its name; for a map, the spreadsheet.
         folder: The folder to write to.
-        game: The game of a study.
+        game: The game for a study.
         text: The text of a file that was read from elsewhere (None: the example).
 
     Returns:
         The files that were written.
 
     Raises:
-        ValueError: The name cannot be one, a file is there already, or it cannot be written; then nothing is.
+        ValueError: The name is not valid, or a file already exists or cannot be written.
     """
     texts = SCAFFOLDS[kind](name, folder, game)
     if text is not None:
@@ -97,7 +97,7 @@ def _study(name: str, folder: Path, game: str) -> Files:
 
 
 def study_text(path: Path, game: str) -> str:
-    """Return the text of a new study file that can be served as it is.
+    """Return the text of a new study file that can be served as is.
 
     Args:
         path: The file that will hold it; its stem becomes the study's name.
@@ -125,7 +125,7 @@ def study_text(path: Path, game: str) -> str:
 
 
 def _aligned(line: str) -> str:
-    """Move the trailing comment of a line to column `_COMMENTS`."""
+    """Move a line's trailing comment to column `_COMMENTS`."""
     code, comment = re.fullmatch(r"(.*?)(\s{2,}# .*\n)?", line, re.DOTALL).groups()  # type: ignore[union-attr]
     return line if comment is None else f"{code:<{_COMMENTS - 2}}  {comment.lstrip()}"
 
@@ -147,10 +147,10 @@ _COLUMNS = {
     "cost": r".*(cost|reservation_a).*",
     "value": r".*(valu|willing|budget).*",
 }
-"""Names of the columns of each meaning, in lower case and with _ for all but letters and digits."""
+"""Names of the columns with each meaning, in lowercase and with _ for everything but letters and digits."""
 _AMOUNTS = ("price", "cost", "value")
 _WORDED, _MAX_WORDS = ("party", "action", "treatment"), 6
-"""Columns whose words a draft lists, and how many of them."""
+"""Columns whose words a draft lists, and how many of them at most."""
 _PARAMETERS = {
     "bargaining": """\
 price_hi = $highest # the highest price that could be offered, in cents
@@ -163,7 +163,7 @@ buyer_values = [$value]""",
 
 
 def _import_map(name: str, folder: Path, game: str) -> Files:
-    """Draft the map of a spreadsheet from its header and its parties."""
+    """Draft the map for a spreadsheet from its header and its parties."""
     from negolab.formats.spreadsheet import read_sheet  # with numpy: no other command waits for it
 
     sheet, path = read_sheet(Path(name)), Path(name)
@@ -204,7 +204,7 @@ def _import_map(name: str, folder: Path, game: str) -> Files:
 
 
 def _highest_cents(amounts: Iterable[str]) -> int:
-    """Return the largest of the amounts that can be read, in cents."""
+    """Return the largest of the amounts that can be read, in cents, but at least 10,000."""
     from negolab.formats.spreadsheet import read_number
 
     cents = [10000]
@@ -215,7 +215,7 @@ def _highest_cents(amounts: Iterable[str]) -> int:
 
 
 def _words(cells: pd.Series[str]) -> list[str]:
-    """Return the words of a column, as each is first written."""
+    """Return the distinct words in a column, as each is first written."""
     filled = cells[cells != ""]
     return filled[~filled.map(fold).duplicated()].tolist()
 

@@ -1,4 +1,4 @@
-"""A player of bargaining that begins high and gives way by a fixed step in every round."""
+"""A player for bargaining that begins high and gives way by a fixed step each round."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from negolab.protocols import Scripted
 
 
 class Haggler(Scripted):
-    """Ask for the most, lower the claim by `step` in each round, and accept what is no worse than the next claim.
+    """Ask for the most, lower the claim by `step` each round, and accept anything no worse than the next claim.
 
     Args:
-        step: Cents by which it gives way from one own offer to the next.
+        step: Cents by which it lowers its claim from one of its offers to the next.
     """
 
     deterministic = True
@@ -42,7 +42,7 @@ class Haggler(Scripted):
         return Offer(claim)
 
     def _claim(self, seen: Seen, limit: int) -> int:
-        """Return the price in cents of the next own offer, never worse than no deal."""
+        """Return the price of its next offer in cents, never worse than no deal."""
         terms, given = seen.public.terms, self.step * sum(seat == seen.seat for _, seat, _ in seen.public.offers)
         if seen.seat == "A":
             return max(terms.price_hi - given, limit)

@@ -1,4 +1,4 @@
-"""Checks of `study.toml`: run them with `pytest test_study.py`."""
+"""Checks for `study.toml`: run them with `pytest test_study.py`."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Exact frontier and solutions of an agenda: one option for each issue, points that add up over the issues.
+"""Exact frontier and solutions of an agenda: one option for each issue, with points that add up over the issues.
 
 `enumerate_agreements` looks at every agreement in one NumPy pass; `merge_issues` adds one issue at a time and drops
-what is dominated (Nemhauser and Ullmann 1969, as `theory.frontier` does for a knapsack), which is exact because points
-add up. `frontier_of` chooses between the two by the number of agreements.
+whatever is dominated (Nemhauser and Ullmann 1969, as `theory.frontier` does for a knapsack), which is exact because
+points add up. `frontier_of` chooses between the two by the number of agreements.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ import numpy.typing as npt
 
 Column = npt.NDArray[np.int64]
 Table = Sequence[Sequence[int]]
-"""Points of one seat: a row per issue, a number per option."""
+"""One seat's points: a row per issue, a number per option."""
 Pair = tuple[int, int]
 
 MAX_ENUMERATED = 10**6
-"""Agreements up to which all are listed."""
+"""Largest number of agreements for which all are listed."""
 MAX_STATES = 10**6
-"""Undominated partial agreements, with each option of the next issue, up to which issues are merged."""
+"""Largest number of undominated partial agreements, with each option of the next issue, for which issues are merged."""
 _MAX_POINTS = 2**62
 
 
 class AgreementFrontier(msgspec.Struct, frozen=True, gc=False):
-    """Undominated points of agreements `(a, b)` by rising a.
+    """Undominated points of agreements `(a, b)`, in rising order of a.
 
     Args:
         points: The points of A and B; never empty.
-        agreements: One agreement for each of them, the first in lexicographic order: an option's index per issue.
+        agreements: One agreement for each pair, the first in lexicographic order: an option's index per issue.
     """
 
     points: tuple[Pair, ...]
@@ -41,16 +41,16 @@ class AgreementFrontier(msgspec.Struct, frozen=True, gc=False):
 
 
 class Solutions(msgspec.Struct, frozen=True, gc=False):
-    """Points of the frontier that a cooperative solution selects, all ties by rising a.
+    """Points on the frontier that a cooperative solution selects, with all ties, in rising order of a.
 
-    The first three look only at agreements that give both at least their disagreement points, and are empty if there
-    are none.
+    The first three look only at agreements that give both seats at least their disagreement points, and are empty if
+    there are none.
 
     Args:
-        nash: The largest product of gains over the disagreement points (Nash 1950).
-        kalai_smorodinsky: The largest smaller share of the largest gains (Kalai and Smorodinsky 1975).
-        egalitarian: The largest smaller gain (Kalai 1977).
-        utilitarian: The largest sum of points.
+        nash: Those with the largest product of gains over the disagreement points (Nash 1950).
+        kalai_smorodinsky: Those whose smaller share of the largest gains is largest (Kalai and Smorodinsky 1975).
+        egalitarian: Those whose smaller gain is largest (Kalai 1977).
+        utilitarian: Those with the largest sum of points.
     """
 
     nash: tuple[Pair, ...]
@@ -65,11 +65,11 @@ def count_agreements(a: Table) -> int:
 
 
 def frontier_of(a: Table, b: Table) -> AgreementFrontier:
-    """Return the frontier of the points of all agreements.
+    """Return the frontier of all agreements' points.
 
     Args:
-        a: Points of A, a row per issue with a number per option.
-        b: Points of B, in the same shape.
+        a: A's points, a row per issue with a number per option.
+        b: B's points, in the same shape.
 
     Raises:
         ValueError: The shapes differ, a number is too large, or there are too many undominated agreements to list.
@@ -90,7 +90,7 @@ def agreement_points(table: Table) -> Column:
 
 
 def enumerate_agreements(a: Table, b: Table) -> AgreementFrontier:
-    """Return the frontier from a list of all agreements. Arguments and errors as for `frontier_of`."""
+    """Return the frontier from a list of all agreements. Arguments and errors are as for `frontier_of`."""
     _check(a, b)
     points_a, points_b = agreement_points(a), agreement_points(b)
     kept = _undominated(points_a, points_b)
@@ -98,7 +98,7 @@ def enumerate_agreements(a: Table, b: Table) -> AgreementFrontier:
 
 
 def merge_issues(a: Table, b: Table) -> AgreementFrontier:
-    """Return the frontier by merging one issue at a time. Arguments and errors as for `frontier_of`."""
+    """Return the frontier by merging one issue at a time. Arguments and errors are as for `frontier_of`."""
     _check(a, b)
     points_a = points_b = codes = np.zeros(1, np.int64)
     for row_a, row_b in zip(a, b, strict=True):
@@ -125,7 +125,8 @@ def _check(a: Table, b: Table) -> None:
 
 
 def _undominated(a: Column, b: Column, codes: Column | None = None) -> Column:
-    """Return the indices of the undominated pairs by rising a; of equal ones the first, or that of the lowest code."""
+    """Return the indices of the undominated pairs, in rising order of a; of equal pairs, the first, or the one with the
+    lowest code."""
     order = np.lexsort((-b, -a) if codes is None else (codes, -b, -a))
     falling = b[order]
     best = np.maximum.accumulate(falling)
@@ -144,7 +145,7 @@ def solutions(frontier: Sequence[Pair], disagreement: Pair = (0, 0)) -> Solution
 
     Args:
         frontier: Undominated points (A, B).
-        disagreement: Points of A and B without an agreement.
+        disagreement: A's and B's points without an agreement.
 
     Example:
         >>> solutions([(0, 4), (3, 3), (4, 0)]).nash
@@ -173,11 +174,11 @@ def _best(gains: dict[Pair, Pair], value: Callable[[Pair], Any]) -> tuple[Pair, 
 
 
 def even_compromise(a: Table, b: Table) -> tuple[int, ...]:
-    """Return, per issue, the option at which the smaller of both seats' shares of the issue is largest.
+    """Return, for each issue, the option at which the smaller of the two seats' shares of the issue is largest.
 
-    A seat's share of an issue is its points above its worst option, per its points between worst and best; 1 where all
-    are equal. Of ties the option with the most joint points, then the first: splitting every issue down the middle,
-    which forgoes all gains from trading one issue for another.
+    A seat's share of an issue is its points above its worst option, divided by the span from worst to best; 1 if all
+    are equal. Ties go to the option with the most joint points, then to the first. This splits every issue down the
+    middle, which forgoes all gains from trading one issue for another.
 
     Example:
         >>> even_compromise([[0, 5, 10]], [[8, 4, 0]])

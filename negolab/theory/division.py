@@ -1,6 +1,6 @@
-"""Exact expected results of split games with one item type: of one round, and of repeated rounds.
+"""Exact expected results of split games with one item type: for one round, and for repeated rounds.
 
-Values are linear and drawn as equally likely pairs (a, b), where a is the value of the round's first speaker.
+Values are linear and drawn as equally likely pairs (a, b), where a is the value to the round's first speaker.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ from typing import Literal, NamedTuple, get_args
 
 Values = tuple[int, int]
 Division = Callable[[int, int, int], Fraction]
-"""Units of the first speaker, from the stock and both values."""
+"""Units for the first speaker, given the stock and both values."""
 
 TEN_ONE_PAIRS: tuple[Values, ...] = ((10, 1), (1, 10))
-"""One seat values a unit at 10, the other at 1, either with probability 1/2."""
+"""One seat values a unit at 10 and the other at 1, either way around with probability 1/2."""
 
 
 def uniform_pairs(low: int = 1, high: int = 20) -> tuple[Values, ...]:
@@ -28,29 +28,30 @@ def equal_division(units: int, a: int, b: int) -> Fraction:
 
 
 def efficient_division(units: int, a: int, b: int) -> Fraction:
-    """Give all to the seat with the higher value, which maximises joint points; half to each on a tie."""
+    """Give all to the seat with the higher value, which maximizes joint points; half to each on a tie."""
     return Fraction(units) if a > b else Fraction(0) if a < b else Fraction(units, 2)
 
 
 def proportional_division(units: int, a: int, b: int) -> Fraction:
-    """Divide in proportion to the values, the first speaker's part rounded half up to whole units; half if both are
-    0."""
+    """Divide in proportion to the values, with the first speaker's part rounded half up to whole units; half if both
+    are 0."""
     return Fraction((2 * units * a + a + b) // (2 * (a + b))) if a + b else Fraction(units, 2)
 
 
 def expected_joint_points(division: Division, units: int, pairs: Sequence[Values]) -> Fraction:
-    """Return the expected points of both seats together."""
+    """Return both seats' expected joint points."""
     return _mean([_joint(division, units, a, b) for a, b in pairs])
 
 
 def expected_efficiency(division: Division, units: int, pairs: Sequence[Values]) -> Fraction:
-    """Return the expected ratio of joint points to the largest possible joint points of the round."""
+    """Return the expected ratio of joint points to the largest possible joint points in the round."""
     ratios = [_joint(division, units, a, b) / (units * max(a, b)) for a, b in pairs if max(a, b)]
     return _mean(ratios)
 
 
 def expected_winner_share(division: Division, units: int, pairs: Sequence[Values]) -> Fraction:
-    """Return the expected share of the units that goes to the higher value, given that the values differ."""
+    """Return the expected share of the units that goes to the seat with the higher value, given that the values
+    differ."""
     kept = [(division(units, a, b) / units, a > b) for a, b in pairs if a != b]
     return _mean([part if first else 1 - part for part, first in kept])
 
@@ -75,7 +76,7 @@ a coin decides every round."""
 
 
 class ExpectedResult(NamedTuple):
-    """Means per round: points of the first and of the second seat, and the share of the stock (0 to 1) that went to the
+    """Means per round: points of the first and the second seat, and the share of the stock (0 to 1) that went to the
     seat with the high value."""
 
     first: Fraction
@@ -91,14 +92,14 @@ _BOTH = (Fraction(1, 2), 0), (Fraction(1, 2), 1)
 def repeated_play(
     first: Style, second: Style, roles: Roles, rounds: int = 10, *, units: int = 10, high: int = 10, low: int = 1
 ) -> ExpectedResult:
-    """Return the expected results of two players who know that one values a unit at `high`, the other at `low`.
+    """Return the expected results for two players who know that one values a unit at `high`, the other at `low`.
 
-    Exact, by the distribution over states, under the proportional rule. Greedy asks for all. Cooperative asks for all
+    Exact, from the distribution over states, under the proportional rule. Greedy asks for all. Cooperative asks for all
     with the high value and for nothing with the low one. Tit-for-tat cooperates, but asks for all in the round after
     one in which the other asked for anything with the low value.
 
     Raises:
-        ValueError: An unknown style or roles, or `rounds` below 1.
+        ValueError: The style or the roles are unknown, or `rounds` is below 1.
     """
     for word, known in ((first, Style), (second, Style), (roles, Roles)):
         if word not in get_args(known):

@@ -2,7 +2,7 @@
 
 `is_undominated` and `max_harmonic_mean` answer two questions about a frontier without listing it, for instances too
 large for that: they drop every state whose linear relaxation (Dantzig 1957) rules it out. Some numbers leave more
-states than a machine can hold: a search that has looked at `MOST_STATES` answers None.
+states than a machine can hold, so a search that has looked at `MOST_STATES` returns None.
 """
 
 from __future__ import annotations
@@ -20,11 +20,12 @@ Key = int | str
 Column = npt.NDArray[Any]
 Numbers = Mapping[str, int] | Sequence[int]
 MOST_STATES = 16_000_000
-"""States that one search looks at: about half a minute. 50 random items need 100,000 to 2,000,000."""
+"""Largest number of states that one search looks at: about half a minute. 50 random items need 100,000 to 2,000,000."""
 
 
 class Frontier(msgspec.Struct, frozen=True, gc=False):
-    """Undominated worths `(a, b)` by rising a, and one set that reaches each. Never empty: the empty set fits."""
+    """Undominated worths `(a, b)` in rising order of a, and one set that reaches each. Never empty, because the empty
+    set fits."""
 
     points: tuple[tuple[int, int], ...]
     sets: tuple[frozenset[Any], ...]
@@ -43,7 +44,7 @@ class Frontier(msgspec.Struct, frozen=True, gc=False):
 def knapsack(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier | None:
     """Return the frontier over all sets whose efforts sum to at most `limit`; None beyond `MOST_STATES`.
 
-    Nemhauser and Ullmann 1969; for two worths Bazgan, Hugot and Vanderpooten 2009 (without their bounds).
+    Nemhauser and Ullmann 1969; for two worths, Bazgan, Hugot and Vanderpooten 2009 (without their bounds).
 
     Args:
         effort: Effort of each item: a sequence, or a mapping by item.
@@ -66,9 +67,9 @@ def knapsack(effort: Numbers, a: Numbers, b: Numbers, limit: int) -> Frontier | 
 
 
 def best_set(effort: Numbers, worth: Numbers, limit: int) -> frozenset[Any]:
-    """Return one set of the largest worth within `limit`."""
+    """Return one set with the largest worth within `limit`."""
     keys, (efforts, worths) = aligned_columns(effort, worth)
-    # Of a single worth there are few states, and a search without an end never answers None.
+    # With a single worth there are few states, so the search has no limit and never returns None.
     return cast(Frontier, _frontier(keys, efforts, worths, (0,) * len(keys), limit)).sets[0]
 
 
@@ -100,20 +101,20 @@ def _frontier(
 
 
 def item_order(effort: tuple[int, ...], a: tuple[int, ...], b: tuple[int, ...]) -> list[int]:
-    """Order items by the larger of their two ranks by worth per effort: what is good for both comes first."""
+    """Order items by the larger of their two ranks by worth per effort, so that items good for both come first."""
     ranks = []
     for worth in (a, b):
-        # A scaled integer quotient, since a float overflows; the order decides the speed, never the result.
+        # A scaled integer quotient, because a float can overflow; the order decides only the speed, never the result.
         falling = sorted(range(len(effort)), key=lambda i: -((worth[i] << 20) // max(effort[i], 1)))
         ranks.append({i: rank for rank, i in enumerate(falling)})
     return sorted(ranks[0], key=lambda i: (max(ranks[0][i], ranks[1][i]), ranks[0][i] + ranks[1][i], i))
 
 
 class _Search:
-    """List dynamic programming over states (effort, a, b): one item after the other, undominated states only.
+    """List dynamic programming over states (effort, a, b): one item after another, undominated states only.
 
-    A state's `node` numbers the last item it took; `_trail` holds where each run of numbers starts, that item and
-    the nodes before it. Numbers beyond 62 bits are kept as Python's own, slower but as exact.
+    A state's `node` is a number for the last item it took; `_trail` holds where each run of such numbers starts, that
+    item and the nodes before it. Numbers beyond 62 bits are kept as Python's own, which are slower but just as exact.
     """
 
     def __init__(self, effort: list[int], a: list[int], b: list[int], limit: int) -> None:
@@ -127,7 +128,8 @@ class _Search:
         self._trail: list[tuple[int, Column]] = []
 
     def run(self) -> list[tuple[int, int, int, int]] | None:
-        """Return `(a, b, node, k)` by rising a: worths of the set that is `node`'s items and all from the k-th on."""
+        """Return `(a, b, node, k)` in rising order of a: the worths of the set that consists of `node`'s items and all
+        from the k-th on."""
         zero = np.zeros(1, self.kind)
         states = (zero, zero, zero, np.zeros(1, np.int64))
         done: list[tuple[int, int, int, int]] = []
@@ -148,7 +150,7 @@ class _Search:
         return _staircase(done)
 
     def _offer(self, states: tuple[Column, Column, Column, Column], k: int) -> tuple[Column, Column, Column, Column]:
-        """Return all states with and without the k-th item, less those that another dominates."""
+        """Return all states with and without the k-th item, except those that another dominates."""
         effort, a, b, node = states
         room = effort <= self.limit - self.effort[k]
         start = self._starts[-1]
@@ -165,7 +167,7 @@ class _Search:
         return effort[kept], a[keep], b[keep], node[kept]
 
     def taken(self, node: int, rest: int) -> list[int]:
-        """Return the positions of the items of a result of `run`."""
+        """Return the positions of the items in a result of `run`."""
         taken = list(range(rest, len(self.effort)))
         while node:
             run = bisect_right(self._starts, node) - 1
@@ -202,7 +204,7 @@ def undominated(a: list[int], b: list[int], above: int) -> list[int]:
 
 
 def _staircase(done: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
-    """Return the undominated entries by rising a."""
+    """Return the undominated entries in rising order of a."""
     stairs: list[tuple[int, int, int, int]] = []
     for entry in sorted(done, key=lambda entry: (-entry[0], -entry[1])):
         if not stairs or entry[1] > stairs[-1][1]:
@@ -224,8 +226,8 @@ def is_undominated(effort: Numbers, a: Numbers, b: Numbers, limit: int, point: t
 
 
 def max_harmonic_mean(effort: Numbers, a: Numbers, b: Numbers, limit: int, tops: tuple[int, int]) -> float | None:
-    """Return the largest harmonic mean of the worths in percent of `tops`, over the sets within `limit`; None beyond
-    `MOST_STATES`."""
+    """Return the largest harmonic mean of the worths as percentages of `tops`, over the sets within `limit`; None
+    beyond `MOST_STATES`."""
     _, columns = aligned_columns(effort, a, b)
     return _max_harmonic_mean(*columns, limit, *tops)
 
@@ -250,7 +252,7 @@ def _dominated(effort: Row, a: Row, b: Row, limit: int, least_a: int, least_b: i
 @lru_cache(maxsize=1024)
 def _max_harmonic_mean(effort: Row, a: Row, b: Row, limit: int, top_a: int, top_b: int) -> float | None:
     best, x, y = max(_greedy_means(effort, a, b, limit, top_a, top_b))
-    # The mean is concave and homogeneous: nowhere is it above its tangent planes, all of which pass through 0.
+    # The mean is concave and homogeneous, so it is nowhere above its tangent planes, all of which pass through 0.
     slopes = [_tangent(x * turn, y / turn, top_a, top_b) for turn in (1, 0.97, 1.03)]
 
     def better(worth_a: Column, worth_b: Column) -> bool:
@@ -275,7 +277,7 @@ def _harmonic_mean(x: Column, y: Column) -> Column:
 
 
 def _tangent(x: float, y: float, top_a: int, top_b: int) -> Direction:
-    """The gradient of the mean at percentages (x, y), per unit of worth."""
+    """Return the gradient of the mean at percentages (x, y), per unit of worth."""
     return (200 * y * y / (x + y) ** 2 / top_a, 200 * x * x / (x + y) ** 2 / top_b)
 
 
@@ -310,8 +312,8 @@ class _TargetSearch:
 
     def run(self, found: Callable[[Column, Column], bool], may: Callable[[list[Column]], Column]) -> bool | None:
         """Pass the worths of feasible sets to `found` until it returns True or no state is left. `may` gets, per
-        direction, an upper bound of what each state can still reach, and returns which states to keep. None beyond
-        `MOST_STATES`."""
+        direction, an upper bound on what each state can still reach, and returns which states to keep. Return None
+        beyond `MOST_STATES`."""
         states = (np.zeros(1, np.int64),) * 3
         above, looked = int(self.a.sum()) + 1, 0
         for k in range(len(self.effort) + 1):
@@ -332,8 +334,8 @@ class _TargetSearch:
         return False
 
     def _relaxed(self, j: int, k: int, room: Column) -> tuple[Column, Column, Column]:
-        """Relax the items from the k-th on, by density in the j-th direction: the worths of those that fit before the
-        first that does not, and the direction's worth with a fraction of that one."""
+        """Relax the items from the k-th on, by density in the j-th direction: return the worths of those that fit
+        before the first that does not, and the direction's worth with a fraction of that one."""
         items = self.falling[j][self.falling[j] >= k]
         efforts = _prefix_sums(self.effort[items])
         at = np.searchsorted(efforts, room, side="right") - 1

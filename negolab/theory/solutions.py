@@ -1,8 +1,8 @@
-"""Cooperative solutions of a price between cost and value and of any frontier of two payoffs, and optimal
+"""Cooperative solutions for a price between cost and value and for any frontier of two payoffs, and optimal
 take-it-or-leave-it prices against a prior.
 
-Nash 1950; Kalai and Smorodinsky 1975. Prices are in cents; the feasible ones are those in range that pay both sides
-their outside option.
+Nash 1950; Kalai and Smorodinsky 1975. Prices are in cents; the feasible ones are those in range that pay both sides at
+least their outside option.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ def nash(
     price_lo: float = 0,
     price_hi: float = inf,
 ) -> float | None:
-    """Return the Nash bargaining price: it maximises gain_seller**power * gain_buyer**(1 - power) (Nash 1950).
+    """Return the Nash bargaining price, which maximizes gain_seller**power * gain_buyer**(1 - power) (Nash 1950).
 
     Args:
         value: The buyer's value in cents.
         cost: The seller's cost in cents.
         outside_seller: What the seller earns without a deal, in cents.
         outside_buyer: What the buyer earns without a deal, in cents.
-        power: Bargaining power of the seller, from 0 to 1.
+        power: The seller's bargaining power, from 0 to 1.
         price_lo: Lowest price allowed.
         price_hi: Highest price allowed.
 
     Returns:
-        The price in cents; None if no price pays both their outside option.
+        The price in cents; None if no price pays both at least their outside option.
 
     Example:
         >>> nash(6500, 4000)
@@ -63,9 +63,9 @@ def kalai_smorodinsky(
     price_lo: float = 0,
     price_hi: float = inf,
 ) -> float | None:
-    """Return the price that gives both the same share of the most they could get (Kalai and Smorodinsky 1975).
+    """Return the price that gives both sides the same share of the most they could get (Kalai and Smorodinsky 1975).
 
-    Args and result as for `nash`.
+    Arguments and result are as for `nash`.
     """
     prices = _feasible(value, cost, outside_seller, outside_buyer, price_lo, price_hi)
     if prices is None:
@@ -78,7 +78,7 @@ def kalai_smorodinsky(
     return float(base + ideal_seller * gain / (ideal_seller + ideal_buyer))
 
 
-# A frontier: undominated pairs of payoffs (a, b) by rising a.
+# A frontier: undominated pairs of payoffs (a, b) in rising order of a.
 
 Pair = tuple[float, float]
 
@@ -87,7 +87,7 @@ def nash_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pa
     """Return the point of a frontier with the largest product of gains over `disagreement` (Nash 1950).
 
     Args:
-        frontier: Undominated pairs of payoffs (A, B) by rising A.
+        frontier: Undominated pairs of payoffs (A, B) in rising order of A's.
         disagreement: Payoffs without a deal.
         joined: True if the frontier is the line through its pairs, which must be concave.
 
@@ -106,18 +106,19 @@ def nash_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pa
 
 
 def ideal_gains(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Gains | None:
-    """Return the largest gain of each seat over `disagreement` at which the other does not lose.
+    """Return each seat's largest gain over `disagreement` at which the other does not lose.
 
-    Args and result as for `nash_point`; both gains are exact.
+    Arguments and result are as for `nash_point`; both gains are exact.
     """
     ends = [end for piece in _pieces(frontier, disagreement, joined) for end in piece]
     return (max(a for a, _ in ends), max(b for _, b in ends)) if ends else None
 
 
 def kalai_smorodinsky_point(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Pair | None:
-    """Return the point of a frontier with the largest smaller share of the `ideal_gains` (Kalai and Smorodinsky 1975).
+    """Return the point of a frontier at which the smaller share of the `ideal_gains` is largest (Kalai and Smorodinsky
+    1975).
 
-    Args and result as for `nash_point`.
+    Arguments and result are as for `nash_point`.
 
     Example:
         >>> kalai_smorodinsky_point([(0, 4), (8, 0)], (0, 0), joined=True)
@@ -143,8 +144,8 @@ Gains = tuple[Fraction, Fraction]
 
 
 def _pieces(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Iterator[tuple[Gains, Gains]]:
-    """Yield the parts of the frontier that give both at least `disagreement`, as gains over it: line by line, or pair
-    by pair, each a line of no length."""
+    """Yield the parts of the frontier that give both seats at least `disagreement`, as gains over it: line by line, or
+    pair by pair, each as a line of length 0."""
     gains = [(Fraction(a) - Fraction(disagreement[0]), Fraction(b) - Fraction(disagreement[1])) for a, b in frontier]
     lines = list(pairwise(gains)) if joined and len(gains) > 1 else [(pair, pair) for pair in gains]
     for start, end in lines:
@@ -155,7 +156,7 @@ def _pieces(frontier: Sequence[Pair], disagreement: Pair, joined: bool) -> Itera
 
 
 def _share_at(start: Fraction, end: Fraction) -> Fraction | None:
-    """Share of the way from `start` to `end` at which 0 is met; None: nowhere."""
+    """Return the share of the way from `start` to `end` at which 0 is reached; None if it is not."""
     share = start / (start - end) if start != end else None
     return share if share is not None and 0 <= share <= 1 else None
 
@@ -170,7 +171,7 @@ def _product(gains: Gains) -> Fraction:
 
 
 def _best_share(piece: tuple[Gains, Gains]) -> Fraction:
-    """Share of the line at which the product is largest: the top of its parabola, kept on the line."""
+    """Return the share of the line at which the product is largest: the top of its parabola, kept on the line."""
     (a, b), (c, d) = piece
     bend = 2 * (c - a) * (d - b)
     return min(max(-(a * (d - b) + b * (c - a)) / bend, Fraction(0)), Fraction(1)) if bend else Fraction(0)
@@ -182,7 +183,7 @@ def _payoffs_of(gains: Gains | None, disagreement: Pair) -> Pair | None:
     return float(gains[0] + Fraction(disagreement[0])), float(gains[1] + Fraction(disagreement[1]))
 
 
-# Take-it-or-leave-it prices; without a price that could gain anything there is none: None or [], and a gain of 0.
+# Take-it-or-leave-it prices; if no price could gain anything, there is none: None or [], and a gain of 0.
 
 
 def _clip(price: Fraction, low: float, high: float) -> Fraction:

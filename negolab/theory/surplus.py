@@ -1,4 +1,4 @@
-"""Exact gains from trade of two owners of goods. Arguments are vectors with one entry per good."""
+"""Exact gains from trade between two owners of goods. Arguments are vectors with one entry per good."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ def possible_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Se
     """Return the largest joint gain over all reallocations: each good goes to the seat that values it more.
 
     Args:
-        a: Values of A per unit.
-        b: Values of B per unit.
-        p: Initial holdings of A.
-        q: Initial holdings of B.
+        a: A's values per unit.
+        b: B's values per unit.
+        p: A's initial holdings.
+        q: B's initial holdings.
     """
     return sum(
         max(vb - va, 0) * held_a + max(va - vb, 0) * held_b for va, vb, held_a, held_b in zip(a, b, p, q, strict=True)
@@ -21,11 +21,11 @@ def possible_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Se
 
 
 def mutual_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]) -> Fraction:
-    """Return the largest joint gain when neither seat may end below its start, goods taken as divisible.
+    """Return the largest joint gain when neither seat may end below its start, with goods treated as divisible.
 
-    The linear programme: maximise sum (b_r - a_r) x_r over net flows -q_r <= x_r <= p_r from A to B, subject to
-    sum a_r x_r <= 0 and sum b_r x_r >= 0. Solved greedily by the ratio b_r / a_r, as a continuous knapsack (Dantzig
-    1957): at most one good is split. Values must be positive.
+    The linear program: maximize sum (b_r - a_r) x_r over net flows -q_r <= x_r <= p_r from A to B, subject to sum a_r
+    x_r <= 0 and sum b_r x_r >= 0. Solved greedily by the ratio b_r / a_r, as a continuous knapsack (Dantzig 1957): at
+    most one good is split. Values must be positive.
     """
     order = sorted(range(len(a)), key=lambda r: (-Fraction(b[r], a[r]), r))
     to_b = [r for r in order if b[r] > a[r]]
@@ -43,11 +43,12 @@ def mutual_surplus(a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequ
 def exchange_frontier(
     a: Sequence[int], b: Sequence[int], p: Sequence[int], q: Sequence[int]
 ) -> tuple[tuple[int, int], ...]:
-    """Return the Pareto frontier of the gains over all reallocations, goods taken as divisible: its corners by rising
-    gain of A, to be joined by straight lines. Whole goods reach the corners and points on or below the lines.
+    """Return the Pareto frontier of the gains over all reallocations, with goods treated as divisible: its corners in
+    rising order of A's gain, to be joined by straight lines. Whole goods reach the corners and points on or below the
+    lines.
 
-    From B owning all to A owning all, goods pass to A by falling a_r / b_r, as in the Adjusted Winner procedure
-    (Brams and Taylor 1996). Values must be positive.
+    From B owning all to A owning all, goods pass to A in falling order of a_r / b_r, as in the Adjusted Winner
+    procedure (Brams and Taylor 1996). Values must be positive.
     """
     x = -sum(va * held for va, held in zip(a, p, strict=True))
     y = sum(vb * held for vb, held in zip(b, p, strict=True))
@@ -63,7 +64,7 @@ def exchange_frontier(
 def _give_back(
     flow: list[Fraction], goods: Iterator[int], values: Sequence[int], ends: Sequence[int], short: Fraction | int
 ) -> None:
-    """Move the flow of these goods towards their ends until the loss `short` of one seat, at its values, is made up."""
+    """Move the flow of these goods toward their ends until one seat's loss `short`, at its values, is made up."""
     for r in goods:
         room = abs(ends[r] - flow[r]) * values[r]
         moved = min(room, short)

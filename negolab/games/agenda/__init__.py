@@ -1,4 +1,4 @@
-"""Two players agree on one option for each of several issues, by messages and offers in turns.
+"""Two players take turns with messages and offers to agree on one option for each of several issues.
 
 Each side has its own points per option. A TOML file, the scenario, defines the game without Python.
 """
@@ -15,7 +15,7 @@ from negolab.games.agenda.state import Entry, Message, Private, Public
 TITLE = "Agenda: agree on several issues"
 TABLE = "negolab_widgets.tables.agenda.controls:AgendaTable"
 SCENARIOS = data_folder() / "scenarios"
-"""Folder of scenario files; each is a preset by its name."""
+"""Folder of scenario files, each of which is a preset under its name."""
 
 PRESETS: dict[str, dict[str, Any]] = {
     "casino": {
@@ -40,7 +40,7 @@ PRESET_NOTES = {
     "supplier": "A contract of five issues; every message takes 3% of what an agreement pays.",
 }
 FREE = ("turns", "max_chars", "reading")
-"""Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
+"""Parameters that may change under a preset's name; a game that differs in any other does not carry the name."""
 
 EXPLORE = {
     "sliders": {
@@ -49,7 +49,7 @@ EXPLORE = {
     },
     "change": "turns=8",
 }
-"""Sliders and figure of the card of the game in a notebook."""
+"""Sliders and figure on the game's card in a notebook."""
 
 __all__ = [
     "EXPLORE",

@@ -1,4 +1,4 @@
-"""Chance at the deal, the private states that follow from it, and redraws of what one seat alone knows."""
+"""Random draws at the deal, the private states that follow, and redraws of what only one seat knows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SPREAD = 30
 
 
 def draw_points(game: Parameters, rng: random.Random) -> Points:
-    """Return the points of both seats as a scenario writes them, after all chance."""
+    """Return both seats' points as a scenario writes them, after all random draws."""
     if isinstance(game.issues, int):
         return _random_points(game, rng)
     points: Points = {}
@@ -40,7 +40,7 @@ def _permuted(issues: Sequence[Issue], rows: Sequence[Row | int], rng: random.Ra
 
 
 def _random_points(game: Parameters, rng: random.Random) -> Points:
-    """Draw every number uniformly from `low` to `high`; those of B as the correlation says."""
+    """Draw every number uniformly from `low` to `high`; B's numbers follow the correlation."""
     a = _random_table(game, rng)
     if game.correlation == 1:
         b = a
@@ -84,8 +84,8 @@ def _private(game: Parameters, seat: Seat, tables: Mapping[Seat, PointsTable]) -
 
 
 def vary(game: Parameters, state: Position, seat: Seat, rng: random.Random) -> Position:
-    """Redraw the reservation value and the brief of `seat`, and its points as far as the other seat does not see them:
-    not at all if they are shown, and without a change of their order if that is shown."""
+    """Redraw the reservation value and brief of `seat`, and its points in ways that the other seat does not see: not at
+    all if they are shown, and without changing the order of the issues if that is shown."""
     own = state.private[seat]
     varied = msgspec.structs.replace(
         own,
@@ -97,7 +97,8 @@ def vary(game: Parameters, state: Position, seat: Seat, rng: random.Random) -> P
 
 
 def _other_points(game: Parameters, seat: Seat, points: PointsTable, rng: random.Random) -> PointsTable:
-    """Return other points: their multiple with another base per issue, or any where their order is not shown either."""
+    """Return other points: a multiple of these with another base per issue, or any if their order is not shown
+    either."""
     factor = rng.randint(2, 5)
     scaled = []
     for issue, row in zip(game.agenda, points, strict=True):

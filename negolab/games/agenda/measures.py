@@ -1,4 +1,4 @@
-"""Measures of an agenda: points, the frontier of the start, and how both came to the agreement."""
+"""Measures of an agenda match: points, the frontier at the start, and how both sides reached the agreement."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from negolab.theory.agreements import Pair, even_compromise, frontier_of
 
 
 def points_frontier(state: Position) -> tuple[Pair, ...]:
-    """Return the undominated points (A, B) of all agreements; () where there are too many to list."""
+    """Return the undominated points (A, B) of all agreements; () if there are too many to list."""
     return _frontier(state.private["A"].points, state.private["B"].points)
 
 
@@ -28,7 +28,7 @@ def _frontier(a: PointsTable, b: PointsTable) -> tuple[Pair, ...]:
 
 
 def details(state: Position, points: dict[Seat, int] | None) -> dict[str, Any]:
-    """Return the `points` and counts of each seat, and the best points that the start allowed, as plain data."""
+    """Return each seat's `points` and counts, and the best points possible at the start, as plain data."""
     best = best_points(state)
     messages = state.public.messages
     return {
@@ -44,12 +44,12 @@ def details(state: Position, points: dict[Seat, int] | None) -> dict[str, Any]:
 
 
 def best_points(state: Position) -> dict[Seat, int]:
-    """Return each seat's points of its own best agreement."""
+    """Return each seat's points for its own best agreement."""
     return {seat: sum(map(max, state.private[seat].points)) for seat in SEATS}
 
 
 def logrolling(state: Position) -> int | None:
-    """Return the joint points of the agreement above those of the best equal compromise on each issue; None without an
+    """Return how many joint points the agreement has beyond the best equal compromise on each issue; None without an
     agreement."""
     public = state.public
     if public.end != "agreed" or public.standing is None:
@@ -60,7 +60,7 @@ def logrolling(state: Position) -> int | None:
 
 
 def rejections(messages: tuple[Entry, ...], seat: Seat) -> int:
-    """Count the offers that a seat did not accept: it rejected them, made another, or passed them over in silence."""
+    """Count the offers that a seat did not accept: it rejected them, made another, or passed over them in silence."""
     return sum(
         before.offer is not None and entry.seat == seat and entry.reply in (None, "reject")
         for before, entry in pairwise(messages)
@@ -68,8 +68,8 @@ def rejections(messages: tuple[Entry, ...], seat: Seat) -> int:
 
 
 def concessions(state: Position, seat: Seat) -> dict[str, float | None]:
-    """Return how much a seat lowered its claim and raised what it left, per message of both from its first offer to its
-    last; None with fewer than two offers."""
+    """Return how much a seat lowered its claim and raised what it left the other, per message from either seat, from
+    its first offer to its last; None with fewer than two offers."""
     messages = state.public.messages
     made = [(at, entry.offer) for at, entry in enumerate(messages) if entry.seat == seat and entry.offer is not None]
     if len(made) < 2:
@@ -87,19 +87,19 @@ def _ratio(part: float, whole: float) -> float | None:
 
 
 def measures(record: Record) -> dict[str, Any]:
-    """Return the measures of an agenda beyond those of any game.
+    """Return the measures of an agenda match beyond those common to all games.
 
     Returns:
         joint_points: sum of both seats' points, before discounting
-        best_joint_points: largest sum of points of any agreement
-        logrolling: joint points above the best equal compromise on each issue
-        messages: messages of both seats
-        points: points of the seat, before discounting
-        best_share: points as a share of the seat's own best agreement
-        own_concession: how much the seat lowered its claim per message from its first offer to its last
-        theirs_concession: how much it raised per message the points that its offers leave to the other
-        offers: offers of the seat
-        rejections: offers of the other that the seat did not take
+        best_joint_points: largest sum of both seats' points in any agreement
+        logrolling: joint points beyond the best equal compromise on each issue
+        messages: number of messages from both seats
+        points: the seat's points, before discounting
+        best_share: the seat's points as a share of those in its own best agreement
+        own_concession: how much the seat lowered its claim per message, from its first offer to its last
+        theirs_concession: how much the seat raised the points that its offers leave the other, per message
+        offers: number of offers by the seat
+        rejections: number of the other's offers that the seat did not accept
     """
     state = final_state(record)
     found = record.game.details(state)

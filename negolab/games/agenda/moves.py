@@ -1,4 +1,4 @@
-"""The moves of an agenda: a reply alone, or an offer with an option for every issue; a message beside either."""
+"""The moves of an agenda: a reply alone, or an offer with an option for every issue; either may carry a message."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
 
 
 def _replies(told: Parameters, seen: Seen) -> list[str]:
-    """Return the replies that are legal now without an offer, "none" where talk or nothing will do."""
+    """Return the replies that are legal now without an offer; "none" is among them if talk or silence will do."""
     stands = seen.public.standing is not None
     found = ["accept", "reject"] if stands else []
     found += ["walk away"] if told.walk_away else []
@@ -47,12 +47,12 @@ def _move(told: Parameters, kind: str, replies: list[str], offer: Field, *, exam
 
 
 def offer_field(told: Parameters) -> Group:
-    """An option for every issue, from the side of the offer's author."""
+    """Return an offer's field: an option for every issue, from the side of the offer's author."""
     return Group({issue.name: _issue(issue, told.reading) for issue in told.agenda})
 
 
 def _issue(issue: Issue, reading: Reading) -> Field:
-    # Read by the letter, with the example of before.
+    # A literal reading keeps the earlier example.
     middle: Any = issue.size // 2 if reading == "literal" else UNSET
     if issue.units is not None:
         label, unit = WORDS.FOR_YOU.format(issue=issue.name), WORDS.OF_FOR_YOU.format(issue=issue.name)
@@ -79,10 +79,10 @@ def made(told: Parameters, reply: Any, offer: dict[str, Any] | None, message: st
 
 
 def option_number(issue: Issue, option: Any) -> int:
-    """Return the number of an option by what is filled in for it."""
+    """Return an option's number, given what is filled in for it."""
     return int(option) if issue.options is None else issue.options.index(option)
 
 
 def option_value(issue: Issue, number: int) -> Any:
-    """Return what is filled in for an option by its number."""
+    """Return what is filled in for an option, given its number."""
     return number if issue.options is None else issue.options[number]

@@ -1,4 +1,4 @@
-"""The agenda as NegMAS has it: the same issues, with utilities from 0 to 1, and a step for each message."""
+"""The agenda as NegMAS sees it: the same issues, with utilities from 0 to 1, and one step per message."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from negolab.players.negmas import Move
 
 
 def domain(game: Agenda, seen: Seen) -> dict[str, Any]:
-    """Return the issues with the seat's points, scaled; under a discount 0 stays 0, since it multiplies them."""
+    """Return the issues with the seat's points, scaled; with a discount, 0 stays 0, because the discount multiplies
+    points."""
     discount, table = float(game.discounting(1)), seen.private.points
     low, high = sum(map(min, table)), sum(map(max, table))
     floors = [min(row) if discount == 1 else 0 for row in table]
@@ -30,13 +31,12 @@ def domain(game: Agenda, seen: Seen) -> dict[str, Any]:
 
 
 def heard(game: Agenda, seen: Seen) -> list[Agreement | None]:
-    """Return the offer of each message."""
+    """Return each message's offer."""
     return [entry.offer for entry in seen.public.messages]
 
 
 def act(game: Agenda, seen: Seen, move: Move) -> Message | None:
-    """Return the message that a move is. Without an offer that could be answered it rejects, or says that it has none;
-    where neither is possible it walks away."""
+    """Return the message for a move; if it is impossible, reject, or else ask for an offer, or else walk away."""
     if isinstance(move, tuple) and not game.is_last(seen.public):
         return Message(offer=seen_by_author(seen.seat, game.agenda, move))
     if move == "accept" and seen.public.standing is not None:

@@ -1,4 +1,5 @@
-"""A scenario as its author checks it: both tables of points, the frontier, the solutions and the zone of agreement."""
+"""A scenario's overview for its author: both tables of points, the frontier, the solutions and the zone of
+agreement."""
 
 from __future__ import annotations
 

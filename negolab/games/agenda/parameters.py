@@ -1,4 +1,4 @@
-"""The parameters of an agenda, which a scenario file gives: each check names the place, the value and the remedy."""
+"""The parameters of an agenda, given by a scenario file; each check names the place, the value and the remedy."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ _FORBIDDEN = re.compile(r"[;=\[\]]")
 class Parameters(Game[Public, Private, Message], frozen=True, kw_only=True):
     """Parameters of an agenda.
 
-    `reading` says whether a text is read as it was meant or by the letter. `turns` counts messages of both seats
-    together, `max_chars` characters of talk. `answer` says whether an offer must be answered ("may": silence
-    rejects it). A payoff is the points times `discount` per message before the agreement. `show` is what a seat
-    sees of the other's points. `issues` are the tables of points; a number of issues, with as many `options` each,
-    draws the points at the deal, from `low` to `high`, with a `correlation` of 1 for equal points of both seats, -1
-    for opposed and 0 for independent ones. `draw.permute` shuffles values of goods.
+    `reading` says whether a text is read as meant or literally. `turns` limits the messages of both seats together,
+    `max_chars` the characters of a message's talk. `answer` says whether an offer must be answered (with "may", silence
+    rejects it). A payoff is the points, multiplied by `discount` once per message before the agreement. `show` is what
+    a seat sees of the other's points. `issues` are the tables of points; if it is a number, that many issues, each with
+    `options` options, have their points drawn at the deal, from `low` to `high`; both seats' points are equal with a
+    `correlation` of 1, opposed with -1 and independent with 0. `draw.permute` shuffles the values of goods.
     """
 
     title: str
@@ -63,7 +63,7 @@ class Parameters(Game[Public, Private, Message], frozen=True, kw_only=True):
     reservation: Reservation = Reservation()
     issues: Annotated[int, Meta(ge=1)] | Annotated[tuple[Issue, ...], Meta(min_length=1)]
     draw: Draw = Draw()
-    # The contract has a method of this name.
+    # `Game` has a method of this name.
     option_count: Annotated[int, Meta(ge=2, le=MAX_OPTIONS)] = msgspec.field(default=4, name="options")
     correlation: Correlation | None = 0
     low: Points = 0
@@ -89,7 +89,7 @@ class Parameters(Game[Public, Private, Message], frozen=True, kw_only=True):
 
     @property
     def agenda(self) -> tuple[Issue, ...]:
-        """The issues, numbered ones if their points are drawn."""
+        """The issues; they are numbered if their points are drawn."""
         return numbered_issues(self.issues, self.option_count) if isinstance(self.issues, int) else self.issues
 
     def is_last(self, public: Public) -> bool:
@@ -143,7 +143,8 @@ def _check_options(at: int, issue: Issue) -> None:
 
 
 def _check_row(at: int, issue: Issue, seat: Seat, told: bool) -> None:
-    """Check one seat's points of an issue; only a seat that is `told` nothing of the other may lack them."""
+    """Check one seat's points for an issue; they may be missing only if this view hides that seat's numbers (not
+    `told`)."""
     place, row = f"issues[{at}].{seat}", issue.points(seat)
     if row is None:
         if told:

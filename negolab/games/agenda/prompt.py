@@ -1,6 +1,6 @@
-"""Prompts of an agenda: the case, own points, rules, messages so far, and what is due.
+"""Prompts for an agenda: the case, the seat's own points, the rules, the messages so far, and what is due.
 
-Whatever a seat wrote is quoted as a JSON string: it stays on its line and cannot pass for the game's own words.
+Whatever a seat wrote is quoted as a JSON string, so it stays on its line and cannot pass for the game's own words.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def role(game: Parameters, seat: Seat) -> str:
 
 
 def own_row(issue: Issue, row: Row, seat: Seat) -> Row:
-    """Return the seat's points by its own units of goods, or by option."""
+    """Return the seat's points for each number of units it could get, or for each option."""
     return row[::-1] if issue.units is not None and seat == "B" else row
 
 
@@ -68,7 +68,7 @@ def _issue_points(issue: Issue, row: Row, seat: Seat) -> str:
 
 
 def _shown(game: Parameters, seen: Seen) -> str:
-    """Say what is known of the other's points."""
+    """Say what is known about the other's points."""
     own = seen.private
     if own.theirs is not None:
         rows = zip(game.agenda, own.theirs, strict=True)
@@ -94,7 +94,7 @@ def _aim(game: Parameters, seen: Seen) -> str:
 
 
 def reply_format(game: Parameters) -> str:
-    """Say how a reply is written in words; read fairly, without an offer that could be taken for advice."""
+    """Describe how a reply is written in words; for a fair reading, without an offer that could be taken for advice."""
     middle = [issue.size // 2 for issue in game.agenda]
     names = "; ".join(f"{issue.name} = {'n' if issue.options is None else 'option'}" for issue in game.agenda)
     offer = write_offer(middle, game.agenda) if game.reading == "literal" else f"[Offer: {names}]"

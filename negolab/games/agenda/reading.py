@@ -1,6 +1,6 @@
-"""Reading and writing of messages: tokens in brackets, and talk around them. Every step is linear in the text.
+"""Reading and writing messages: tokens in brackets, and talk around them. Every step is linear in the text's length.
 
-`[Accept]`, `[Reject]`, `[Walk away]` and `[Offer: salary = $55,000; food = 2]`, in any case and order; names and
+`[Accept]`, `[Reject]`, `[Walk away]` and `[Offer: salary = $55,000; food = 2]`, in any letter case and order; names and
 options are compared after folding. Other text in brackets is talk.
 """
 
@@ -29,11 +29,11 @@ _FORMAT = frozenset(
 _MAX_QUOTED = 60
 _MAX_COMPARED = 1000
 _LONGEST_DECOMPOSED = 8
-"""Characters that NFKC makes one of, at most, with room to spare."""
+"""The most characters that NFKC makes from one, with room to spare."""
 
 
 class Tokens(NamedTuple):
-    """Replies (folded), bodies of offers (None: it cannot be read), and the talk around them."""
+    """Replies (folded), bodies of offers (None if unreadable), and the talk around them."""
 
     replies: list[str]
     offers: list[str | None]
@@ -46,8 +46,8 @@ def scan(text: str) -> Tokens:
     offers: list[str | None] = []
     if "[" not in text:
         return Tokens(replies, offers, " ".join(text.split()))
-    # Without its tokens a text can read as one, as in "[walk [Reject] away]". A third pass could only find a second
-    # reply or offer again, so the talk of a message that is taken holds no token.
+    # Removing its tokens can leave a text that reads as one, as in "[walk [Reject] away]". A third pass could only find
+    # a second reply or offer again, so the talk of an accepted message contains no token.
     for _ in range(3):
         found = list(_TOKEN.finditer(text))
         if not found:
@@ -65,15 +65,15 @@ _PLAIN = re.compile(r"\[(?:Accept|Reject|Walk away)\]|(?:\[Reject\]\s++)?\[Offer
 
 
 def is_plain(text: str) -> bool:
-    """Return True for tokens alone, which both readings take alike: by the letter in a tenth of the time."""
+    """Return True for tokens alone: both readings agree on them, and the literal one takes a tenth of the time."""
     return _PLAIN.fullmatch(text) is not None and (";" in text or "," not in text)
 
 
 def scan_fair(text: str) -> tuple[Tokens, str]:
-    """Split a text without reasoning into the tokens that are meant, each once, and its talk.
+    """Split a text without reasoning into the tokens it means, each once, and its talk.
 
     Returns:
-        The tokens, and the sentence of a token that is not meant; "" if there is none.
+        The tokens, and the sentence with a token that is not meant; "" if there is none.
     """
     spoken = read_tokens(text)
     replies = dict.fromkeys(
@@ -81,7 +81,7 @@ def scan_fair(text: str) -> tuple[Tokens, str]:
     )
     offers = dict.fromkeys(token.body for token in spoken.counting("offer"))
     talk = spoken.talk
-    # Without its tokens a text can read as one, as in "[walk [Reject] away]".
+    # Removing its tokens can leave a text that reads as one, as in "[walk [Reject] away]".
     talk = talk.translate(_ROUND) if reads_as_token(talk) else talk
     return Tokens([*replies], [*offers], talk), spoken.vetoed
 
@@ -96,7 +96,7 @@ def reads_as_token(talk: str) -> bool:
 
 
 def refusal(code: str, reason: str) -> Invalid:
-    """Return the `Invalid` of a code."""
+    """Return the `Invalid` for a code."""
     kind: InvalidKind = "format" if code in _FORMAT else "rule"
     return Invalid((code,), reason, kind)
 
@@ -105,13 +105,13 @@ def refusal(code: str, reason: str) -> Invalid:
 
 
 class Vocabulary(NamedTuple):
-    """Folded names of a scenario.
+    """Folded names in a scenario.
 
     Attributes:
         issues: Index of each issue by its name.
-        options: Per issue the index of each option; None for goods.
-        longest: Length of text beyond which nothing can be one of these names.
-        least: Similarity from which a name is proposed.
+        options: Index of each option, per issue; None for goods.
+        longest: Length beyond which a text cannot be one of these names.
+        least: Smallest similarity at which a name is suggested.
     """
 
     issues: dict[str, int]
@@ -133,7 +133,7 @@ def vocabulary(issues: tuple[Issue, ...], least: float) -> Vocabulary:
 
 
 def with_semicolons(body: str, issues: tuple[Issue, ...]) -> str:
-    """Write the body of an offer with `;` between its parts and `=` behind each name, where it has other marks."""
+    """Rewrite the body of an offer with `;` between its parts and `=` after each name, if it has other marks."""
     known = "|".join(re.escape(issue.name) for issue in sorted(issues, key=lambda issue: -len(issue.name)))
     if ";" not in body:
         parts = body.strip().split("\n")
@@ -143,8 +143,8 @@ def with_semicolons(body: str, issues: tuple[Issue, ...]) -> str:
 
 
 def read_offer(body: str | None, issues: tuple[Issue, ...], least: float = 0.0) -> tuple[int, ...] | Invalid:
-    """Read the body of an offer, from its author's side; an `Invalid` names its first faulty part, and a name that is
-    similar by `least`."""
+    """Read the body of an offer, from its author's side; an `Invalid` names the first faulty part, and suggests a name
+    whose similarity is at least `least`."""
     if body is None:
         example = f"{issues[0].name} = {option_name(issues[0], 0)}"
         reason = f"Your offer cannot be read: write [Offer: {example}; ...] with a colon and a closing bracket."
@@ -187,12 +187,12 @@ def _read_part(
 
 
 def _fold_short(text: str, known: Vocabulary) -> str:
-    """Fold a text; one that is too long to be any name is not folded, which could take more than linear time."""
+    """Fold a text; one too long to be any name is cut first, because folding it could take more than linear time."""
     return fold(text) if len(text) <= known.longest else fold(" ".join(text.split())[: known.longest]) + "\0"
 
 
 def _units(digits: str, issue: Issue) -> int | None:
-    """Read ASCII digits from 0 to the units there are."""
+    """Read ASCII digits as a number of units; None for anything else, or for more than there are."""
     if not (digits.isascii() and digits.isdigit()):
         return None
     digits = digits.lstrip("0") or "0"
@@ -207,7 +207,7 @@ def _unknown_option(option: str, issue: Issue, known: Vocabulary) -> str:
 
 
 def _meant(text: str, names: Sequence[str], known: Vocabulary) -> str:
-    """Ask for the most similar name; where none is near enough, tell all."""
+    """Suggest the most similar name; if none is close enough, list them all."""
     folded = fold(" ".join(text.split())[:_MAX_QUOTED])
     ratios = {name: difflib.SequenceMatcher(None, folded, fold(name)).ratio() for name in names[:_MAX_COMPARED]}
     nearest = max(ratios, key=lambda name: ratios[name])
@@ -227,5 +227,5 @@ def write_offer(offer: Sequence[int], issues: Sequence[Issue]) -> str:
 
 
 def option_name(issue: Issue, number: int) -> str:
-    """Return the words of an option, or the number of units."""
+    """Return an option's words, or the number of units."""
     return str(number) if issue.options is None else issue.options[number]

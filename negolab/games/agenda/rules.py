@@ -46,9 +46,9 @@ from negolab.moves import Moves
 from negolab.reading import REASONING_OPEN, left_out, read_tokens, without_reasoning
 
 NEAR = 0.7
-"""Similarity from which a name is proposed for one that is unknown, where texts are read fairly."""
+"""Smallest similarity at which a fair reading suggests a name for an unknown one."""
 MAX_OFFERS = 500
-"""Offers among the options of a seat; of more agreements evenly spaced ones."""
+"""Largest number of offers among a seat's options; if there are more agreements, evenly spaced ones are taken."""
 _TURNS: dict[Seat | None, tuple[Seat, ...]] = {"A": ("A",), "B": ("B",), None: ()}
 
 
@@ -87,7 +87,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
 
         Args:
             opener: The seat that writes first.
-            points: Per seat an entry for each issue, as a scenario writes them: a number per option, or the value of
+            points: For each seat, an entry per issue, as a scenario writes them: a number per option, or the value of
                 one unit.
         """
         if opener not in SEATS:
@@ -124,7 +124,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         return Message(_REPLIES[tokens.replies[0]] if tokens.replies else None, offer, tokens.talk)
 
     def _scan_fair(self, text: str, seen: Seen) -> Tokens | Invalid:
-        """Return what is meant: beside an acceptance an offer that repeats the one that stands is none."""
+        """Return what is meant; an offer beside an acceptance does not count if it repeats the standing one."""
         spoken = without_reasoning(text)
         if spoken is None:
             return refusal("reasoning_open", REASONING_OPEN)
@@ -145,7 +145,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         return Tokens(replies, [*offers], tokens.talk)
 
     def _token_fault(self, replies: list[str], offers: list[str | None], public: Public) -> Invalid | None:
-        """Return the first fault of the tokens before the offer is read."""
+        """Return the first fault in the tokens, before the offer is read."""
         if len(replies) > 1:
             return refusal("two_replies", f"Your message holds {len(replies)} replies, such as [Accept]: send one.")
         if len(offers) > 1:
@@ -176,7 +176,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
     def say(self, action: Message) -> str:
         reply = None if action.reply is None else f"[{action.reply.capitalize()}]"
         offer = None if action.offer is None else write_offer(action.offer, self.agenda)
-        # Read as it was meant, talk says what a token beside it means; so each stands in a paragraph of its own.
+        # In a fair reading, talk says what a token beside it means, so each gets its own paragraph.
         return (" " if self.reading == "literal" else "\n\n").join(filter(None, (reply, action.talk, offer)))
 
     @override
@@ -196,7 +196,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         )
 
     def _small_talk(self, public: Public) -> tuple[Message, ...]:
-        """Return a message of talk alone, where one is legal."""
+        """Return a message of talk alone, if one is legal."""
         if not self.talk or (self.answer == "must" and public.standing is not None):
             return ()
         return (Message(talk="Make me an offer."[: self.max_chars].rstrip()),)
@@ -246,7 +246,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         return product(*(range(issue.size) for issue in self.agenda))
 
     def worth(self, seen: Seen, agreement: Agreement | None) -> int:
-        """Return the seat's points of an agreement before discounting; None: of no deal."""
+        """Return the seat's points for an agreement before discounting (None: for no deal)."""
         return seen.private.reservation if agreement is None else worth(seen.private.points, agreement)
 
     def offers(self, seen: Seen) -> tuple[tuple[Seat, Agreement], ...]:
@@ -254,7 +254,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         return tuple([(entry.seat, entry.offer) for entry in seen.public.messages if entry.offer is not None])
 
     def propose(self, seen: Seen, agreement: Agreement) -> Message | None:
-        """Return the message that accepts an agreement if it stands, else offers it; None if nobody could answer."""
+        """Return the message that accepts an agreement if it stands, or else offers it; None if nobody could answer."""
         if agreement == seen.public.standing:
             return Message("accept")
         if self.is_last(seen.public):
@@ -264,11 +264,11 @@ class Agenda(Parameters, frozen=True, kw_only=True):
     # Results.
 
     def discounting(self, messages: int) -> Fraction:
-        """Return the factor of points after this many messages."""
+        """Return the factor for points after this many messages."""
         return parse_discount(str(self.discount)) ** messages
 
     def payoffs(self, state: Position) -> dict[Seat, Fraction] | None:
-        """Return the exact payoffs; None for a match that is not over."""
+        """Return the exact payoffs; None if the match is not over."""
         public, points = state.public, self.points(state)
         if points is None:
             return None
@@ -276,7 +276,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
         return {seat: points[seat] * self.discounting(messages) for seat in SEATS}
 
     def points(self, state: Position) -> dict[Seat, int] | None:
-        """Return the points of both seats before discounting; None for a match that is not over."""
+        """Return both seats' points before discounting; None if the match is not over."""
         public = state.public
         if public.end is None:
             return None
@@ -330,7 +330,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
-        # What can be had at once: an offer that stands can be accepted in this message, another one in the next.
+        # What can be reached soonest: the standing offer can be accepted in this message, any other in the next.
         from negolab.games.agenda.measures import points_frontier
 
         frontier = points_frontier(state)
@@ -339,7 +339,7 @@ class Agenda(Parameters, frozen=True, kw_only=True):
 
     @override
     def max_joint_payoff(self, state: Position) -> float | None:
-        # Both can do without a deal, which may pay more than any.
+        # Both can do without a deal, which may pay more than any deal.
         agreed = super().max_joint_payoff(state)
         return None if agreed is None else max(agreed, sum(self.disagreement(state).values()))
 
@@ -397,7 +397,7 @@ _ENDS: dict[str, Any] = {
 
 
 def plain_number(value: Fraction | int) -> int | float:
-    """Return an exact number as an integer where it is whole, else as a float."""
+    """Return an exact number as an integer if it is whole, otherwise as a float."""
     fraction = Fraction(value)
     return fraction.numerator if fraction.denominator == 1 else float(fraction)
 

@@ -17,7 +17,7 @@ from negolab.game import Seat
 
 Row = tuple[int, ...]
 PointsTable = tuple[Row, ...]
-"""Points of a seat: a row per issue, a number per option. Of goods, option k gives k units to A."""
+"""A seat's points: a row per issue, a number per option. For goods, option k gives k units to A."""
 
 MAX_OPTIONS = 10_000
 Points = Annotated[int, Meta(ge=-(10**9), le=10**9)]
@@ -31,14 +31,14 @@ class Roles(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Brief(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What each seat is told in words. None: not told to this seat."""
+    """Each seat's brief, in words; None if it is hidden in this view."""
 
     A: str | None = ""
     B: str | None = ""
 
 
 class Reservation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Points of each seat without a deal. None: not told to this seat."""
+    """Each seat's points without a deal; None if they are hidden in this view."""
 
     A: Points | None = 0
     B: Points | None = 0
@@ -48,9 +48,9 @@ class Reservation(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """An issue with `options`, or goods with `units`: the options are then how many of them A gets, from 0.
+    """An issue with `options`, or goods with `units`, whose options are the numbers of units that A gets, from 0.
 
-    `A` and `B` are the seats' points: one per option, or the value of one unit. None: not told to this seat.
+    `A` and `B` are the seats' points: one per option, or the value of one unit; None if they are hidden in this view.
     """
 
     name: Name
@@ -73,19 +73,19 @@ class Issue(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Draw(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Chance at the deal: of the seats in `permute`, the values of the goods are shuffled among the goods."""
+    """Random draws at the deal: for each seat in `permute`, the values of the goods are shuffled among the goods."""
 
     permute: tuple[Seat, ...] = ()
 
 
 def fold(text: str) -> str:
-    """Fold a name for comparison: NFKC, case folding, and one blank for any white space."""
+    """Fold a name for comparison: NFKC, case folding, and a single space for any whitespace."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 
 @lru_cache(maxsize=64)
 def parse_discount(text: str) -> Fraction:
-    """Parse `9/10` or `0.9`; `ValueError` unless it is above 0 and at most 1."""
+    """Parse `9/10` or `0.9`; raise `ValueError` unless it is above 0 and at most 1."""
     try:
         discount = Fraction(text)
     except (ValueError, ZeroDivisionError):
@@ -98,7 +98,7 @@ def parse_discount(text: str) -> Fraction:
 
 
 def points_table(issues: Sequence[Issue], rows: Sequence[Row | int | None], seat: Seat) -> PointsTable:
-    """Return a seat's points per option from points as a scenario writes them."""
+    """Return a seat's points per option, given the points as a scenario writes them."""
     return tuple(_points_row(issue, row, seat) for issue, row in zip(issues, rows, strict=True))
 
 
@@ -112,7 +112,7 @@ def _points_row(issue: Issue, row: Row | int | None, seat: Seat) -> Row:
 
 
 def without_points(issues: tuple[Issue, ...], seat: Seat) -> tuple[Issue, ...]:
-    """Return the issues without the points of a seat."""
+    """Return the issues without one seat's points."""
     return tuple(msgspec.structs.replace(issue, **{seat: None}) for issue in issues)
 
 
@@ -123,7 +123,8 @@ def importance(table: PointsTable) -> tuple[int, ...]:
 
 
 def iter_offers(issues: Sequence[Issue], most: int) -> Iterator[tuple[int, ...]]:
-    """Yield all agreements in lexicographic order; beyond `most` evenly spaced ones, first and last included."""
+    """Yield all agreements in lexicographic order; if there are more than `most`, yield `most` evenly spaced ones,
+    including the first and the last."""
     sizes = [issue.size for issue in issues]
     count = prod(sizes)
     chosen = range(count) if count <= most else (i * (count - 1) // (most - 1) for i in range(most))

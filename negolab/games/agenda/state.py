@@ -1,6 +1,6 @@
 """States and messages of an agenda.
 
-An agreement is one number per issue: the index of an option or, of goods, the units that A gets.
+An agreement is one number per issue: the index of an option or, for goods, the units that A gets.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
     Args:
         reply: "accept", "reject", "walk away" or None.
-        offer: One number per issue: the index of an option or, of goods, the units that the author gets.
-        talk: Free text in which white space is single blanks.
+        offer: One number per issue: the index of an option or, for goods, the units that the author gets.
+        talk: Free text whose only whitespace is single spaces.
 
     Raises:
-        ValueError: The talk cannot be said: it holds what would be read as a reply or an offer, or other white space.
+        ValueError: The talk contains something that would be read as a reply or an offer, or other whitespace.
     """
 
     reply: Response | None = None
@@ -50,7 +50,7 @@ class Entry(msgspec.Struct, frozen=True, gc=False):
 
 
 class Public(msgspec.Struct, frozen=True, gc=False):
-    """The public state. `standing` is the offer that waits for an answer, of the seat that is not to move."""
+    """The public state. `standing` is the offer that awaits an answer, made by the seat that is not to move."""
 
     to_move: Seat | None
     messages: tuple[Entry, ...] = ()
@@ -60,8 +60,8 @@ class Public(msgspec.Struct, frozen=True, gc=False):
 
 
 class Private(msgspec.Struct, frozen=True, gc=False):
-    """What one seat knows alone: its points, its points without a deal, its brief; `theirs` are the other's points and
-    `order` how the issues rank for the other, as far as the scenario shows them."""
+    """One seat's private state: its points, its points without a deal and its brief; as far as the scenario shows them,
+    `theirs` are the other's points and `order` is how the issues rank for the other."""
 
     points: PointsTable
     reservation: int
@@ -75,12 +75,12 @@ Seen = Observation[Public, Private]
 
 
 def worth(table: PointsTable, agreement: Agreement) -> int:
-    """Return the points of an agreement."""
+    """Return the points for an agreement."""
     return sum([row[at] for row, at in zip(table, agreement, strict=True)])
 
 
 def seen_by_author(seat: Seat, issues: tuple[Issue, ...], numbers: tuple[int, ...]) -> tuple[int, ...]:
-    """Convert between an agreement, with A's units of goods, and an offer, with the units of its author."""
+    """Convert an agreement, with A's units of goods, to an offer, with its author's units, or back."""
     if seat == "A":
         return numbers
     return tuple([n if issue.units is None else issue.units - n for issue, n in zip(issues, numbers, strict=True)])

@@ -1,4 +1,4 @@
-"""The texts of the table of an agenda, which a study can say otherwise (`[texts.agenda]`); a scenario has its own."""
+"""The texts of the agenda table, which a study can change (`[texts.agenda]`); a scenario has its own."""
 
 from negolab.texts import Texts
 

@@ -1,4 +1,4 @@
-"""Two players agree on one set of items under an effort limit; each earns its own importance of the set."""
+"""Two players agree on one set of items under an effort limit; each earns the set's importance to that player."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ EXPLORE = {
     "sliders": {"limit_ratio": ("Limit, of all effort", 0.05, 1, 0.05), "items": ("Items", 2, 20, 1)},
     "change": "items=8",
 }
-"""Sliders and figure of the card of the game in a notebook."""
+"""Sliders and figure on the game's card in a notebook."""
 
 __all__ = [
     "ALIASES",

@@ -1,5 +1,5 @@
-"""Effects of messages on the open proposals, as the prompt states them and as the reference has them, and messages
-written for a seat. Both rules use only what the author can see."""
+"""Effects of messages on the open proposals, as the prompt states them and as the reference implements them, and
+messages written for a seat. Both sets of rules use only what the author can see."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from negolab.theory.frontier import best_set
 
 
 class IllegalMove(NamedTuple):
-    """Codes of a fault, the tag word concerned, and the effort of a set over the LIMIT."""
+    """A fault's codes, the tag word concerned, and the effort of a set over the LIMIT."""
 
     codes: tuple[str, ...]
     tag: str
@@ -24,7 +24,8 @@ class IllegalMove(NamedTuple):
 
 
 class MoveResult(NamedTuple):
-    """The open proposals after a message, its author's first; the set agreed on; why the match is lost at once."""
+    """The open proposals after a message, its author's first; the set agreed on; the reason if the match is lost
+    immediately."""
 
     mine: tuple[Names, ...]
     theirs: tuple[Names, ...]
@@ -33,12 +34,13 @@ class MoveResult(NamedTuple):
 
 
 def total(numbers: Mapping[str, int], names: Collection[str]) -> int:
-    """Sum numbers over a set of items; `KeyError` for an unknown item."""
+    """Sum numbers over a set of items; raise `KeyError` for an unknown item."""
     return sum(map(numbers.__getitem__, names))
 
 
 def apply_stated(public: Public, seat: Seat, say: Say, tags: Tags) -> IllegalMove | MoveResult:
-    """Apply the rules of the prompt: one fault at a time, no set over the LIMIT, a set is open once or not at all."""
+    """Apply the rules in the prompt: one fault at a time, no set over the LIMIT, and a set is open once or not at
+    all."""
     effort, limit = public.terms.effort, public.terms.limit
     for names in say.propose:
         try:
@@ -77,7 +79,7 @@ def _agree_stated(
 
 
 def apply_reference(public: Public, seat: Seat, say: Say, tags: Tags) -> IllegalMove | MoveResult:
-    """Apply the rules of clembench: all moves are checked against the proposals as they were, then applied in turn."""
+    """Apply clembench's rules: all moves are checked against the proposals as they were, then applied in turn."""
     items = public.terms.effort.keys()
     for names in say.propose:
         if names == NO_SET:
@@ -85,7 +87,7 @@ def apply_reference(public: Public, seat: Seat, say: Say, tags: Tags) -> Illegal
         if not names <= items:
             return IllegalMove(("unknown_item",), tags.propose)
     mine, theirs = public.active[seat], public.active[other(seat)]
-    if not set(say.refuse) <= set(theirs):  # one that is refused twice needs to be open only once
+    if not set(say.refuse) <= set(theirs):  # a set refused twice needs to be open only once
         return IllegalMove(("refuse_inactive",), tags.refuse)
     if say.agree:
         codes: tuple[str, ...] = ("agree_ambiguous",) if len(say.agree) > 1 else ()
@@ -123,7 +125,7 @@ def _remove_refused(theirs: tuple[Names, ...], refused: tuple[Names, ...]) -> tu
 
 
 def deal_payoffs(state: State, names: Names) -> dict[Seat, int | float]:
-    """Return the payoffs of a deal on this set; 0 if it is over the LIMIT."""
+    """Return the payoffs for a deal on this set; 0 if it is over the LIMIT."""
     terms, own = state.public.terms, state.private
     if total(terms.effort, names) > terms.limit:
         return {"A": 0, "B": 0}
@@ -159,7 +161,8 @@ def write_message(
     argument: str | None = None,
     reasoning: str | None = None,
 ) -> Say:
-    """Write a message in the form of the published transcript: a line per move, REFUSE, PROPOSAL, AGREE, then ARGUMENT.
+    """Write a message in the form of the published transcript: a line per move (REFUSE, PROPOSAL, AGREE), then
+    ARGUMENT.
 
     Braces in free text become parentheses. A required block that is not given gets a stock phrase; one that the rules
     do not allow is left out.
@@ -180,7 +183,7 @@ def write_message(
 
 
 def _set_literal(names: Collection[str], items: Iterable[str]) -> str:
-    """Write a Python set in item order; names that are no items follow by name."""
+    """Write a Python set in item order; names that are not items follow, sorted."""
     known = [name for name in items if name in names]
     return "{" + ", ".join(map(repr, [*known, *sorted(set(names) - set(known))])) + "}"
 
@@ -197,8 +200,8 @@ def open_proposals(seen: Seen) -> tuple[Names, ...]:
 def message_options(rules: Rules, seen: Seen) -> tuple[Say, ...]:
     """Return a fair sample of legal messages, at most `MAX_OPTIONS`.
 
-    AGREE to and REFUSE of the other's latest open sets, then proposals: the own optimum, open sets improved by an
-    exchange, and maximal sets.
+    First come AGREE and REFUSE for the other's latest open sets, then proposals: the seat's optimum, open sets improved
+    by an exchange, and maximal sets.
     """
     terms = seen.public.terms
     phrases = language(terms.language).phrases
@@ -213,7 +216,7 @@ def message_options(rules: Rules, seen: Seen) -> tuple[Say, ...]:
         if len(proposals) == MAX_OPTIONS - len(says):
             break
     if not proposals and not says:
-        # The reference knows no empty set; there a set over the LIMIT is a move.
+        # The reference has no empty set; there, a set over the LIMIT is a move.
         proposals[frozenset(list(terms.effort)[:1])] = None
     return (*says, *(write_message(rules, terms, propose=(names,), argument=phrases.propose) for names in proposals))
 
@@ -225,7 +228,7 @@ def _proposals(seen: Seen, theirs: tuple[Names, ...]) -> Iterator[Names]:
         swapped = improve_by_exchange(names, terms, own)
         if swapped is not None:
             yield swapped
-    # Seeded by what is public: the order is fixed and tells nothing.
+    # Seeded with public information only: the order is fixed and reveals nothing.
     rng = random.Random(f"{seen.seat}{seen.public.turn}")
     items = list(terms.effort)
     for _ in range(_TRIES):
@@ -234,8 +237,8 @@ def _proposals(seen: Seen, theirs: tuple[Names, ...]) -> Iterator[Names]:
 
 
 def improve_by_exchange(names: Names, terms: Terms, own: Mapping[str, int]) -> Names | None:
-    """Exchange one item of a set for the one that raises its worth to `own` most within the LIMIT; None if none
-    does."""
+    """Exchange one item in a set for another, within the LIMIT, so that its worth under `own` rises most; None if no
+    exchange raises it."""
     room = terms.limit - total(terms.effort, names)
     outside = sorted((item for item in own if item not in names), key=lambda item: -own[item])
     swaps = []
@@ -251,7 +254,7 @@ def improve_by_exchange(names: Names, terms: Terms, own: Mapping[str, int]) -> N
 
 
 def fill_up(names: Names, items: Iterable[str], terms: Terms) -> Names:
-    """Add every further item, in the given order, that still fits."""
+    """Add each further item that still fits, in the given order."""
     effort = terms.effort
     room = terms.limit - total(effort, names)
     added = []

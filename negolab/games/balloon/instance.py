@@ -1,4 +1,4 @@
-"""Instances of balloon, and how they are drawn: items with efforts, a LIMIT, and importances to each seat."""
+"""Balloon instances, and how they are drawn: items with efforts, a LIMIT, and each seat's importances."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ _ITEM_NAMES = tuple(f"{letter}{number:02}" for letter in "ABC" for number in ran
 
 
 MANY_ITEMS, LARGEST = 20, 2_200
-"""The largest effort or importance with more items than these: the best set for a seat is found in seconds."""
+"""With more than `MANY_ITEMS` items, the largest effort or importance, so that a seat's best set is found in
+seconds."""
 
 
 class Instance(msgspec.Struct, frozen=True):
-    """An explicit instance. The order of each mapping is kept: prompts list the items in it."""
+    """An explicit instance. Each mapping keeps its order, in which prompts list the items."""
 
     effort: dict[Name, int]
     limit: Annotated[int, Meta(ge=0)]
@@ -66,7 +67,7 @@ def _check_numbers(what: str, numbers: Mapping[str, int], least: int) -> None:
 
 
 def uncorrelated() -> dict[Seat, Correlation]:
-    """Return the correlation of the published instances, for both seats."""
+    """Return the correlation in the published instances, for both seats."""
     return {"A": "uncorrelated", "B": "uncorrelated"}
 
 
@@ -83,7 +84,7 @@ def draw_instance(
 ) -> Instance:
     """Draw an instance: names (a letter and two digits), then efforts, then importances.
 
-    With an `importance_seed` the importances have their own generators, so that they repeat across instances.
+    With an `importance_seed`, the importances have their own generators and so repeat across instances.
     """
     low, high = effort_range
     effort = {name: rng.randint(low, high) for name in rng.sample(_ITEM_NAMES, items)}
@@ -96,7 +97,7 @@ def draw_instance(
 
 
 def effort_limit(effort: Mapping[str, int], ratio: float) -> int:
-    """Return the LIMIT: `ratio` of the total effort, rounded down, but at least the smallest effort."""
+    """Return the LIMIT: `ratio` times the total effort, rounded down, but at least the smallest effort."""
     return max(int(ratio * sum(effort.values())), min(effort.values()))
 
 
@@ -108,9 +109,9 @@ def importances(
     rng_a: random.Random,
     rng_b: random.Random,
 ) -> dict[Seat, dict[str, int]]:
-    """Draw the importances of all items to both seats as clembench does (Pisinger's knapsack classes).
+    """Draw each item's importance to both seats as clembench does (Pisinger's knapsack classes).
 
-    `inverse` reverses A's ranking: B's mapping then rises by value and is not in the order of the items.
+    `inverse` reverses A's ranking: B's mapping is then sorted by value and not in item order.
     """
     a = _draw_importances(effort, correlation_a, rng_a)
     if mode == "equal":

@@ -1,4 +1,4 @@
-"""Measures of a balloon match: its deal against what was possible, as clembench defines it but exact, and how the
+"""Measures of a balloon match: its deal against what was possible, as clembench defines them but exact, and how the
 proposals moved."""
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from negolab.theory.frontier import Frontier, best_set, is_undominated, knapsack
 Worths = tuple[int, int]
 Numbers = Mapping[str, int]
 MAX_LISTED = 50
-"""Largest number of items whose frontier is listed to score a deal; listing that of 300 can take hours."""
+"""Largest number of items for which the frontier is listed to score a deal; for 300 items that can take hours."""
 
 
 class Scores(msgspec.Struct, frozen=True):
-    """Percentages; None where undefined, or where too many sets had to be compared (see `theory.frontier`). `main` is
+    """Percentages; None if undefined, or if too many sets had to be compared (see `theory.frontier`). `main` is
     clembench's Main Score."""
 
     norm: dict[Seat, float | None] | None
@@ -38,8 +38,8 @@ class Scores(msgspec.Struct, frozen=True):
 
 
 class Attainable(msgspec.Struct, frozen=True):
-    """Attainable values of an instance: the most each seat can reach, and the largest harmonic mean of the two
-    norms, None if too many sets had to be compared."""
+    """Attainable values in an instance: the most each seat can reach, and the largest harmonic mean of the two norms
+    (None if too many sets had to be compared)."""
 
     max_a: int
     max_b: int
@@ -64,12 +64,12 @@ def is_pareto(worths: Worths, effort: Numbers, a: Numbers, b: Numbers, limit: in
 
 
 def harmonic_mean(x: float | None, y: float | None) -> float | None:
-    """Return the harmonic mean; None for two zeros or an undefined number."""
+    """Return the harmonic mean; None if both numbers are zero or one is undefined."""
     return None if x is None or y is None or x + y == 0 else 2 * x * y / (x + y)
 
 
 def norms_of(worths: Worths, max_a: int, max_b: int) -> tuple[float | None, float | None]:
-    """Return each seat's worth in percent of the most it could reach; None where it can reach nothing."""
+    """Return each seat's worth as a percentage of the most it could reach; None if it can reach nothing."""
     return (100 * worths[0] / max_a if max_a else None, 100 * worths[1] / max_b if max_b else None)
 
 
@@ -80,7 +80,7 @@ def max_harmonic(frontier: Frontier) -> float | None:
 
 
 def scores(state: State, rules: Rules) -> Scores:
-    """Score the deal of a match; without one only `main` and `pareto` are defined."""
+    """Score a match's deal; without one, only `main` and `pareto` are defined."""
     public, own = state.public, state.private
     if public.deal is None:
         return no_deal_scores(public.end)
@@ -94,7 +94,7 @@ def scores(state: State, rules: Rules) -> Scores:
 
 
 def no_deal_scores(end: End | None) -> Scores:
-    """Score a match without a deal: no main score if it was aborted or is not over, else 0."""
+    """Score a match without a deal: no main score if it was aborted or is not over, otherwise 0."""
     return Scores(None, None, None, None if end in (None, "ABORTED") else 0, False)
 
 
@@ -104,7 +104,7 @@ def over_limit_scores() -> Scores:
 
 
 def deal_scores(worths: Worths, reach: Attainable, pareto: bool | None, nothing: float | None) -> Scores:
-    """Score a deal within the LIMIT; `nothing` is the harmonic mean of a deal that is worth 0 to both."""
+    """Score a deal within the LIMIT; `nothing` is the harmonic mean for a deal worth 0 to both."""
     a, b = norms_of(worths, reach.max_a, reach.max_b)
     harmonic = nothing if worths == (0, 0) else harmonic_mean(a, b)
     normalised = _normalise(harmonic, reach.max_harmonic)
@@ -120,8 +120,8 @@ def _normalise(harmonic: float | None, top: float | None) -> float | None:
 def clemscore(experiments: Mapping[str, Sequence[float | None]]) -> dict[str, float | None]:
     """Return %played, quality and clemscore from the main scores of all matches by experiment (None: not played).
 
-    %played is the share of matches not aborted, quality the mean main score of those; both are averaged over the
-    experiments first, then multiplied.
+    %played is the share of matches not aborted, and quality is their mean main score; both are first averaged over the
+    experiments, then multiplied.
     """
     played = [100 * sum(main is not None for main in mains) / len(mains) for mains in experiments.values() if mains]
     kept = [[main for main in mains if main is not None] for mains in experiments.values()]
@@ -132,8 +132,7 @@ def clemscore(experiments: Mapping[str, Sequence[float | None]]) -> dict[str, fl
 
 
 def proposals(reader: Reader, state: State) -> list[tuple[Seat, Names]]:
-    """Return every proposal of accepted messages in order; those in reasoning blocks count where the rules count
-    them."""
+    """Return every proposal in accepted messages, in order; those in reasoning blocks count if the rules count them."""
     thoughts = {seat: iter(private.reasoning) for seat, private in state.private.items()}
     found: list[tuple[Seat, Names]] = []
     for message in state.public.messages:
@@ -144,19 +143,19 @@ def proposals(reader: Reader, state: State) -> list[tuple[Seat, Names]]:
 
 
 def stubbornness(own: Sequence[Names]) -> float | None:
-    """Return the share of own proposals that repeat an earlier one; None without any."""
+    """Return the share of a seat's proposals that repeat an earlier one; None if there are none."""
     return (len(own) - len(set(own))) / len(own) if own else None
 
 
 def pareto_share(worths: Iterable[Worths], frontier: Frontier) -> float | None:
-    """Return the share of proposals (by their worths to A and B) that no set within the LIMIT dominates."""
+    """Return the share of proposals (given by their worth to A and B) that no set within the LIMIT dominates."""
     points = set(frontier.points)
     flags = [pair in points for pair in worths]
     return fmean(flags) if flags else None
 
 
 def proposer_switches(proposals: Sequence[tuple[Seat, Names]]) -> float | None:
-    """Return how often the proposer changes from one proposal to the next, per step."""
+    """Return the share of steps from one proposal to the next at which the proposer changes."""
     steps = [before[0] != after[0] for before, after in pairwise(proposals)]
     return fmean(steps) if steps else None
 
@@ -168,7 +167,7 @@ def mean_change(proposals: Sequence[Names]) -> float | None:
 
 
 def listed_frontier(state: State) -> Frontier | None:
-    """Return all undominated payoffs within the LIMIT; None for more than `MAX_LISTED` items, or too many sets."""
+    """Return all undominated payoffs within the LIMIT; None for more than `MAX_LISTED` items or too many sets."""
     terms, own = state.public.terms, state.private
     return _listed(terms.effort, own["A"].importance, own["B"].importance, terms.limit)
 
@@ -183,25 +182,25 @@ Norms = dict[Seat, float | None]
 
 
 def measures(record: Record) -> dict[str, Any]:
-    """Return the measures of balloon beyond those of any game.
+    """Return the measures of a balloon match beyond those common to all games.
 
-    The first six are as clembench defines them, but exact. Those of proposals are None where there are too few.
+    The first six are as clembench defines them, but exact. Those of proposals are None if there are too few.
 
     Returns:
-        norm: worth of the deal to the seat in percent of the most it could reach; empty: no deal
+        norm: the deal's worth to the seat as a percentage of the most it could reach; empty: no deal
         harmonic: harmonic mean of both norms; empty: no deal
-        normalised_harmonic: harmonic mean in percent of the largest possible one; empty: no deal, or too many sets
+        normalised_harmonic: harmonic mean as a percentage of the largest possible one; empty: no deal, or too many sets
             to compare
         main: clembench's Main Score; empty if aborted or too many sets, 0 without a deal
         pareto: true: no set within the limit is better for one seat and not worse for the other; empty: too many sets
         effort: effort of the deal
-        norm_distance: distance of both norms to the nearest point of the frontier, in percentage points; empty: no
+        norm_distance: distance from both norms to the nearest point of the frontier, in percentage points; empty: no
             deal, or more than 50 items
-        norm_concession: mean concession of the seat in percent of the most it could reach
+        norm_concession: the seat's mean concession as a percentage of the most it could reach
         stubbornness: share of repeats among the seat's own proposals
         pareto_proposals: share of the proposals that no set within the limit dominates; empty: more than 50 items
-        switches: share of the proposals that follow one of the other seat
-        change: mean part of a set that differs from the one proposed before; may exceed 1
+        switches: share of the proposals that follow one by the other seat
+        change: mean part of a set that differs from the previous proposal; may exceed 1
     """
     game: Any = record.game
     state = final_state(record)
@@ -223,8 +222,9 @@ def measures(record: Record) -> dict[str, Any]:
 
 
 def frontier_in_percent(record: Record, shares: Sequence[float]) -> list[float] | None:
-    """Return the frontier of a match in percent of the most each seat could reach: for each of `shares` (0 to 100), the
-    most that B can have while A has at least that. None for more than 50 items and where a seat can reach nothing."""
+    """Return the frontier of a match in percentages of the most each seat could reach: for each of `shares` (0 to 100),
+    the most that B can have while A has at least that share. None for more than 50 items, or if a seat can reach
+    nothing."""
     frontier = listed_frontier(start_state(record))
     if frontier is None or not (frontier.max_a and frontier.max_b):
         return None
@@ -260,4 +260,4 @@ def _pareto_proposals(proposed: list[Names], state: Any, frontier: Frontier | No
 
 
 MEASURES = measures
-"""All measures of a match at once, because they share its replay."""
+"""All measures of a match together, because they share one replay."""

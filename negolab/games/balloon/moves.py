@@ -1,6 +1,6 @@
 """The moves of balloon: agree to or refuse open proposals by number, propose items by name, and argue.
 
-The instruction is in the game's language, the names of fields are English.
+The instruction is in the game's language; field names are in English.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
     numbers, items = Count(1, len(sets)), tuple(terms.effort)
     refuse: dict[str, Field] = {"refuse": Several(numbers, 0, len(sets), default=[], example=[])} if sets else {}
     propose = Several(Choice(items), 1, len(items), example=["...", "..."])
-    # Without words of the author's own, a required argument is a stock phrase.
+    # If the author writes no words, a required argument is a stock phrase.
     writes = bool(talk) and (told.rules == "stated" or told.require_argument)
     fields: dict[Kind, dict[str, Field]] = {
         **({"agree": {"proposal": Choice(tuple(within), example=1)}} if within else {}),

@@ -21,10 +21,10 @@ Positive = Annotated[int, Meta(ge=1)]
 class Parameters(Game[Public, Private, Say], frozen=True, kw_only=True):
     """Parameters of the hot air balloon game.
 
-    `reading` says whether tags are read as they were meant or by the letter. `rules` are those that the prompt
-    states or the reference's. `patience` is the number of invalid replies a seat may make in the whole match,
-    `empty_turn_limit` that of accepted messages in a row without PROPOSAL, `turn_limit` that of accepted messages.
-    The other parameters say how an instance is drawn, unless `instance` gives one.
+    `reading` says whether tags are read as meant or literally. `rules` are those that the prompt states or the
+    reference's. `patience` limits a seat's invalid replies in the whole match, `empty_turn_limit` the accepted messages
+    in a row without PROPOSAL, and `turn_limit` the accepted messages. The other parameters say how an instance is
+    drawn, unless `instance` gives one.
     """
 
     rules: Rules = "stated"

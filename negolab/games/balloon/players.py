@@ -1,6 +1,6 @@
 """Scripted negotiators for balloon: aspiration levels over time, and a search for sets near the other's proposals.
 
-A set's *worth* is its own importance as a share of that of the *ideal*, the best set within the LIMIT.
+A set's *worth* is its importance to the seat as a share of that of the *ideal*, the best set within the LIMIT.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class SeatAnalysis:
         self._top = total(self.own, self.ideal)
 
     def worth(self, names: Names) -> float:
-        """Return a set's worth; 1 for a seat that values nothing."""
+        """Return a set's worth; 1 if the seat values nothing."""
         return total(self.own, names) / self._top if self._top else 1.0
 
     def fits(self, names: Iterable[str]) -> bool:
@@ -42,11 +42,11 @@ class SeatAnalysis:
 
     @cached_property
     def by_density(self) -> list[str]:
-        """Items by falling own importance per effort."""
+        """Items by the seat's importance per effort, highest first."""
         return sorted(self.terms.effort, key=lambda item: -self.own[item] / self.terms.effort[item])
 
     def proposals(self, seat: Seat, most: int = 2) -> list[Names]:
-        """Return the latest `most` sets that `seat` proposed in accepted messages, the last one first."""
+        """Return the latest `most` sets that `seat` proposed in accepted messages, newest first."""
         latest: list[Names] = []
         for message in reversed(self.seen.public.messages):
             if message.seat == seat and message.accepted:
@@ -56,7 +56,7 @@ class SeatAnalysis:
         return latest[:most]
 
     def toward(self, wanted: Names, least: float) -> Names:
-        """Return a set worth at least `least`, as near to `wanted` as exchanges from the ideal lead."""
+        """Return a set worth at least `least`, as close to `wanted` as exchanges from the ideal lead."""
         kept = self.ideal
         for item in self.by_density:
             if item in wanted and item not in kept:
@@ -66,7 +66,7 @@ class SeatAnalysis:
         return fill_up(kept, self.by_density, self.terms)
 
     def _exchange(self, kept: Names, item: str, wanted: Names) -> Names | None:
-        """Add `item` in exchange for the own items of least density that are not `wanted`; None if it still does not
+        """Add `item` in exchange for the seat's least dense items that are not `wanted`; None if it still does not
         fit."""
         names = kept | {item}
         for dropped in reversed(self.by_density):
@@ -90,15 +90,15 @@ class SeatAnalysis:
         return self.game.message(self.seen, agree=[names], propose=[names] if late else [], argument=self.phrases.agree)
 
     def propose(self, names: Names) -> Say:
-        """Write a proposal that also refuses open sets of less worth."""
+        """Write a proposal that also refuses open sets worth less."""
         if not names and self.game.rules == "reference":
-            return self.game.options(self.seen)[0]  # it knows no empty set
+            return self.game.options(self.seen)[0]  # the reference has no empty set
         worse = [open for open in self.theirs if self.worth(open) < self.worth(names)]
         return self.game.message(self.seen, refuse=worse, propose=[names], argument=self.phrases.propose)
 
 
 class Negotiator(Scripted):
-    """Base class: agrees to the best set that the other seat has open if it is good enough, else proposes one."""
+    """Base class: agrees to the other seat's best open set if it is good enough, otherwise proposes one."""
 
     deterministic = True
 
@@ -119,17 +119,17 @@ class Negotiator(Scripted):
         return desk.propose(mine)
 
     def proposal(self, desk: SeatAnalysis) -> Names:
-        """Return the set it would propose now."""
+        """Return the set to propose now."""
         return desk.ideal
 
     def accepts(self, desk: SeatAnalysis, offered: float, mine: float) -> bool:
-        """Return True to agree to a set worth `offered`, where its own proposal is worth `mine`."""
+        """Return True to agree to a set worth `offered` when its own proposal is worth `mine`."""
         raise NotImplementedError
 
 
 class Stubborn(Negotiator):
-    """Concedes nothing: always proposes its ideal set, and agrees only to what is worth 0.9 of it. Ours; the hard end
-    of the range."""
+    """Concedes nothing: always proposes its ideal set, and agrees only to a set worth at least 0.9 of it. Ours; the
+    hard end of the range."""
 
     @override
     def accepts(self, desk: SeatAnalysis, offered: float, mine: float) -> bool:
@@ -137,10 +137,11 @@ class Stubborn(Negotiator):
 
 
 class Time(Negotiator):
-    """Concedes by a curve: from its ideal set as messages go by (Faratin, Sierra and Jennings 1998). It aims at `1 - (1
-    - floor) * min(1, t / horizon) ** (1 / beta)` of its ideal after t accepted messages, proposes a set worth that much
-    as near to the other's last proposal as exchanges lead, and agrees to what is worth its aim or its own proposal.
-    `beta` below 1 holds out (Boulware), above 1 gives in early (Conceder). Without `horizon`, the turn limit or 20."""
+    """Concedes along a curve: from its ideal set as messages go by (Faratin, Sierra and Jennings 1998). After t
+    accepted messages, it aims at `1 - (1 - floor) * min(1, t / horizon) ** (1 / beta)` of its ideal, proposes a set
+    worth that much and as close to the other's last proposal as exchanges lead, and agrees to a set worth at least its
+    aim or its own proposal. `beta` below 1 holds out (Boulware), above 1 gives in early (Conceder). Without `horizon`,
+    it uses the turn limit or 20."""
 
     def __init__(self, *, beta: float = 1.0, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -150,7 +151,7 @@ class Time(Negotiator):
         self.beta, self.floor, self.horizon = beta, floor, horizon
 
     def aim(self, desk: SeatAnalysis) -> float:
-        """Return the worth it aims at now."""
+        """Return the worth to aim at now."""
         horizon = self.horizon or desk.terms.turn_limit or 20
         spent = min(1.0, desk.seen.public.turn / horizon)
         return float(1 - (1 - self.floor) * spent ** (1 / self.beta))
@@ -165,28 +166,29 @@ class Time(Negotiator):
 
 
 class Boulware(Time):
-    """Concedes slowly: hardly anything until shortly before its horizon, as `time` with beta 0.2."""
+    """Concedes slowly: hardly anything until shortly before its horizon, like `time` with beta 0.2."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=0.2, floor=floor, horizon=horizon, seed=seed)
 
 
 class Linear(Time):
-    """Concedes evenly: the same with every message, as `time` with beta 1."""
+    """Concedes evenly: the same amount with every message, like `time` with beta 1."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=1.0, floor=floor, horizon=horizon, seed=seed)
 
 
 class Conceder(Time):
-    """Concedes at once: nearly everything in its first messages, as `time` with beta 5."""
+    """Concedes at once: nearly everything in its first messages, like `time` with beta 5."""
 
     def __init__(self, *, floor: float = 0.5, horizon: int | None = None, seed: int = 0) -> None:
         super().__init__(beta=5.0, floor=floor, horizon=horizon, seed=seed)
 
 
 class Agreeable(Linear):
-    """Agrees easily: to whatever is worth half its ideal; proposes its ideal first and then as `linear` does. Ours."""
+    """Agrees easily: to any set worth at least half its ideal; proposes its ideal first and then proposes like
+    `linear`. Ours."""
 
     @override
     def proposal(self, desk: SeatAnalysis) -> Names:
@@ -198,9 +200,9 @@ class Agreeable(Linear):
 
 
 class SwapTitForTat(Negotiator):
-    """Repays concessions: opens with its ideal, then gives up as much worth as the other's last two proposals
-    gained it, never going below `floor`; takes no step back. Agrees to what is worth its own next proposal. Ours, after
-    the behaviour-dependent tactics of Faratin, Sierra and Jennings (1998)."""
+    """Repays concessions: opens with its ideal, then gives up as much worth as it gained between the other's last two
+    proposals, never going below `floor`; takes no step back. Agrees to a set worth at least its own next proposal.
+    Ours, after the behavior-dependent tactics of Faratin, Sierra and Jennings (1998)."""
 
     def __init__(self, *, floor: float = 0.5, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -227,7 +229,7 @@ def _require_number(name: str, value: object, fits: Callable[[float], bool], mus
 
 
 def toward_last_offer(desk: SeatAnalysis, least: float) -> Names:
-    """Return a set worth `least` near to the other's last proposal; the ideal if there is none."""
+    """Return a set worth at least `least` and close to the other's last proposal; the ideal if there is none."""
     last = desk.proposals(other(desk.seen.seat), 1)
     return desk.toward(last[0], least) if last else desk.ideal
 

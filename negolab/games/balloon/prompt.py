@@ -1,4 +1,4 @@
-"""Languages of balloon, one file in `texts/` each: five tag words, the prompt, a reason per fault, stock phrases."""
+"""Balloon's languages, each in one file in `texts/`: five tag words, the prompt, a reason per fault, stock phrases."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Prompt(msgspec.Struct, frozen=True, gc=False):
 
 
 class Phrases(msgspec.Struct, frozen=True, gc=False):
-    """Stock arguments, by what they go with, and one stock reasoning. They name no numbers."""
+    """Stock arguments, by what they go with, and one stock reasoning. They contain no numbers."""
 
     argument: str
     propose: str
@@ -62,14 +62,14 @@ def languages() -> tuple[str, ...]:
 
 @cache
 def language(name: str) -> Language:
-    """Load a language by name; `ValueError` if there is none."""
+    """Load a language by name; raise `ValueError` if there is none."""
     if name not in languages():
         raise ValueError(f"language must be one of {', '.join(languages())}, not {name!r}")
     return msgspec.convert(tomllib.loads((_FOLDER / f"{name}.toml").read_text("utf-8")), Language)
 
 
 def full_prompt(terms: Terms, importance: Mapping[str, int], *, second: bool) -> str:
-    """Write the first prompt of a seat; `second` for the seat that reads a message before it writes one."""
+    """Write a seat's first prompt; `second` is True for the seat that reads a message before it writes one."""
     parts = language(terms.language).prompt
     opening = Template(parts.opening).substitute(
         limit=terms.limit,

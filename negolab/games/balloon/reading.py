@@ -1,6 +1,6 @@
 """Parsing of messages: one reader for the rules as the prompt states them, one for the reference's.
 
-Both read in linear time. Free text may have braces within its braces, one level deep.
+Both read in linear time. Free text may contain nested braces, one level deep.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _WARNINGS_LOCK = threading.Lock()
 
 
 class SetLiteral(NamedTuple):
-    """The contents of braces. In a `mixed` set, elements that are no strings, and so no items, are replaced by ''; a
+    """The contents of braces. In a `mixed` set, elements that are not strings, and so not items, are replaced by ''; a
     `dict` has no names, and one without keys is `empty`."""
 
     names: frozenset[str]
@@ -33,7 +33,7 @@ class SetLiteral(NamedTuple):
 
 
 def parse_set(body: str) -> SetLiteral:
-    """Parse `{body}`; `ValueError` if `ast.literal_eval` would raise anything."""
+    """Parse `{body}`; raise `ValueError` if `ast.literal_eval` would raise anything."""
     return _parse_cached(body) if len(body) <= _MAX_CACHED_LITERAL else _parse_uncached(body)
 
 
@@ -55,7 +55,7 @@ def _parse_plain(body: str) -> frozenset[str] | None:
 
 
 def _syntax_tree(body: str) -> ast.expr:
-    # Warnings about odd escapes are nobody's business here, and under `-W error` they would change the reading.
+    # Warnings about odd escapes are of no use here, and under `-W error` they would change the reading.
     with _WARNINGS_LOCK, warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
@@ -80,7 +80,7 @@ def _from_tree(tree: ast.expr) -> SetLiteral:
 
 
 def _hashable_value(part: ast.expr | None) -> object:
-    """Evaluate one element. One at a time: in a set, numbers made to collide would take quadratic time."""
+    """Evaluate one element; evaluated as a set, numbers chosen to collide would take quadratic time."""
     value = _literal_value(part)
     try:
         hash(value)
@@ -100,18 +100,19 @@ _NESTED = r"\{[^{}]*+(?:\{[^{}]*+\}[^{}]*+)*+\}"
 _MAX_CACHED_TEXT = 4_000
 
 NO_SET: Names = frozenset({None})  # type: ignore[arg-type]
-"""Stands for a dict where the reference's rules, not its reader, refuse it; equals no set that can be read."""
+"""Stands for a dict, which the reference's rules refuse and its reader does not; equals no set that can be read."""
 
 
 class ReadError(NamedTuple):
-    """The fault of a text that is no message: its code, and the tag word concerned."""
+    """The fault in a text that is not a message: its code, and the tag word concerned."""
 
     code: str
     tag: str
 
 
 class Blocks(NamedTuple):
-    """Consecutive blocks at the start of a text: moves as (tag, body), the number of arguments, and where they end."""
+    """Consecutive blocks at the start of a text: moves as (tag, body), the number of arguments, and where the blocks
+    end."""
 
     moves: list[tuple[str, str]]
     arguments: int
@@ -119,7 +120,7 @@ class Blocks(NamedTuple):
 
 
 class Reader:
-    """Base class: parses texts of one language, with or without reasoning and argument blocks."""
+    """Base class: parses texts in one language, with or without reasoning and argument blocks."""
 
     def __init__(self, tags: Tags, *, reasoning: bool, argument: bool) -> None:
         self.tags = tags
@@ -129,7 +130,7 @@ class Reader:
         self._argument = re.compile(rf"{re.escape(tags.argument)}:\s*+{_NESTED}")
         moves = "|".join(map(re.escape, (tags.propose, tags.refuse, tags.agree)))
         self._block = re.compile(rf"\s*+(?:({moves}):\s*+\{{([^}}]*+)\}}|{self._argument.pattern})")
-        # A message is read when it is heard and once more when it is played.
+        # A message is read when it is heard and again when it is played.
         self._kept = lru_cache(maxsize=256)(self._read)
 
     def read(self, text: str) -> Say | ReadError:
@@ -137,7 +138,7 @@ class Reader:
         return self._kept(text) if len(text) <= _MAX_CACHED_TEXT else self._read(text)
 
     def talk(self, text: str) -> str:
-        """Return what a delivered text says beside its moves, on one line: arguments without their tags."""
+        """Return what a delivered text says besides its moves, on one line: arguments without their tags."""
         bare = self._block.sub(lambda block: " " if block[1] else block[0], text)
         tag = f"{self.tags.argument}:"
         said = self._argument.sub(lambda block: block[0].removeprefix(tag).strip().strip("{}").strip("' \""), bare)
@@ -183,7 +184,7 @@ class Reader:
 
 
 class Blocked(NamedTuple):
-    """The patterns of a line that begins with a tag, and of the end of a block, for one language."""
+    """The patterns for a line that begins with a tag and for the end of a block, in one language."""
 
     tag: re.Pattern[str]
     words: dict[str, str]
@@ -202,9 +203,9 @@ def _blocked(tags: Tags) -> Blocked:
 
 
 def fair_text(text: str, tags: Tags) -> str | None:
-    """Write the tags of a text as the rules have them: in their case, without marks around them or their blocks.
+    """Rewrite the tags in a text as the rules write them: in their case, without marks around them or their blocks.
 
-    None: its reasoning is left open.
+    Return None if its reasoning is left open.
     """
     spoken = without_reasoning(text)
     if spoken is None:
@@ -213,7 +214,7 @@ def fair_text(text: str, tags: Tags) -> str | None:
     for line in spoken_lines(spoken):
         if found := known.tag.match(line):
             body = _BLOCK_END.sub("}", line[found.end() :])
-            # Quotes part the names in a set; elsewhere they are what was said.
+            # Quotes separate the names in a set; elsewhere they are part of what was said.
             body = straight(body) if len(body) <= _MAX_CACHED_TEXT else body
             line = f"{known.words[found[1].lower()]}: {body}"
         lines.append(line)
@@ -251,7 +252,8 @@ class Stated(Reader):
 
 
 class Reference(Reader):
-    """Reader of clembench's `hot_air_balloon`: blocks are deleted from the text, moves are searched in all of it."""
+    """Reader for clembench's `hot_air_balloon`: it deletes blocks from the text and searches the whole text for
+    moves."""
 
     def __init__(self, tags: Tags, *, reasoning: bool, argument: bool) -> None:
         super().__init__(tags, reasoning=reasoning, argument=argument)
@@ -278,11 +280,11 @@ class Reference(Reader):
         return Say(rest, reasoning, moves[2], moves[1], moves[0])
 
     def _left(self, text: str) -> str:
-        """Delete one kind of block after the other and return the rest; a deletion may form a block of a later kind."""
+        """Delete one kind of block after another and return the rest; a deletion may form a block of a later kind."""
         left = text
         for tag, block in zip(self._tags, self._blocks, strict=True):
             if tag in left:
-                # After the last `}` nothing can match, and before it every `{` is closed: no scan comes to nothing.
+                # After the last `}` nothing can match, and before it every `{` is closed, so no scan is in vain.
                 end = left.rfind("}") + 1
                 left = block.sub("", left[:end]) + left[end:]
         if self.reasoning:
@@ -304,7 +306,7 @@ class Reference(Reader):
 
 
 def _bodies_on_one_line(text: str, head: re.Pattern[str]) -> list[str]:
-    """Return the contents of braces after each `head`, up to the first `}` on the same line."""
+    """Return the contents of the braces after each `head`, up to the first `}` on the same line."""
     bodies = []
     end = close = line = -1
     for start in head.finditer(text):
@@ -337,6 +339,6 @@ def _parse_set(body: str) -> SetLiteral | None:
 
 @lru_cache(maxsize=64)
 def reader(rules: Rules, name: str, reasoning: bool, argument: bool) -> Reader:
-    """Return the reader of a game's texts in the language `name`."""
+    """Return the reader for a game's texts in the language `name`."""
     cls = Stated if rules == "stated" else Reference
     return cls(language(name).tags, reasoning=reasoning, argument=argument)

@@ -1,7 +1,7 @@
-"""Two seats agree on one set of items under a common effort limit; each is paid its own importance summed over it.
+"""Two seats agree on one set of items under a common effort limit; each is paid the sum of its own importances over it.
 
-Messages alternate, A first, and consist of tagged moves (PROPOSAL, REFUSE, AGREE) and tagged free text. clembench's
-`hot_air_balloon` (Chalamalasetti et al. 2023; the game: The Price of Thought, arXiv 2510.08098).
+Messages alternate, A first, and consist of tagged moves (PROPOSAL, REFUSE, AGREE) and tagged free text. This is
+clembench's `hot_air_balloon` (Chalamalasetti et al. 2023; the game: The Price of Thought, arXiv 2510.08098).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
     # Initial states.
 
     def start(self, instance: Instance) -> State:
-        """Return the initial state of an explicit instance."""
+        """Return the initial state for an explicit instance."""
         terms = Terms(
             self.language,
             FrozenDict(instance.effort),
@@ -92,7 +92,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
 
     @property
     def reader(self) -> Reader:
-        """The reader of this game's texts."""
+        """The reader for this game's texts."""
         return reader(self.rules, self.language, self.strategic_reasoning, self.require_argument)
 
     @override
@@ -112,7 +112,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         played = self._play(seen.public, seen.seat, said)
         if isinstance(played, effects.MoveResult):
             return self._fault(seen, ("agree_conditional",), self.reader.tags.agree) if self._is_tied(said) else said
-        codes = played.codes[: seen.private.patience + 1]  # what comes after the end is not charged
+        codes = played.codes[: seen.private.patience + 1]  # faults after the end are not charged
         relay = said.text if len(codes) > 1 else None
         return self._fault(seen, codes, played.tag, played.effort, relay)
 
@@ -121,7 +121,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         return self.reader.write(action)
 
     def _is_tied(self, say: Say) -> bool:
-        """Return True if a message agrees, and its argument ties that to a condition."""
+        """Return True if a message agrees but its argument attaches a condition."""
         is_heard = self.reading == "fair" and self.rules == "stated" and say.agree
         return bool(is_heard) and PHRASES.CONDITIONAL.search(self.reader.talk(say.text).lower()) is not None
 
@@ -146,7 +146,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         return Fault(codes, words, "format" if codes[0] in _FORMAT else "rule", relay)
 
     def message(self, seen: Seen, **parts: Unpack[effects.MessageParts]) -> Say:
-        """Write a message of these moves and words, in the form of the published transcript; its legality is not
+        """Write a message from these moves and words, in the form of the published transcript; its legality is not
         checked."""
         return effects.write_message(self.rules, seen.public.terms, **parts)
 
@@ -226,7 +226,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
         return read is action or read == action
 
     def _out(self, turn: int, empty: int) -> End | None:
-        """Return the end by a limit, if one is reached."""
+        """Return the end that a limit causes, if one is reached."""
         if self.empty_turn_limit is not None and empty > self.empty_turn_limit:
             return "NO_DEAL"
         return "OUT_OF_TIME" if self.turn_limit is not None and turn >= self.turn_limit else None
@@ -250,7 +250,7 @@ class Balloon(Parameters, frozen=True, kw_only=True):
             public = msgspec.structs.replace(public, messages=(*public.messages, heard), mover=other(seat))
         return State(public, {**state.private, seat: msgspec.structs.replace(own, patience=left)})
 
-    # Results. `measures` is imported when called: a participant's process needs the rules only.
+    # Results. `measures` is imported when called, because a participant's process needs only the rules.
 
     @override
     def outcome(self, state: State) -> Outcome:

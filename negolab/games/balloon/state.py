@@ -35,8 +35,8 @@ class Message(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Public(msgspec.Struct, frozen=True, gc=False):
-    """`active` holds each seat's open proposals in order; `turn` counts accepted messages, `empty` those in a row
-    without PROPOSAL. `ended_by` and `code` are the seat and the fault that caused a FORFEIT or ABORTED."""
+    """`active` holds each seat's open proposals in order; `turn` counts accepted messages, `empty` the latest ones in a
+    row without PROPOSAL. `ended_by` and `code` are the seat and the fault that caused a FORFEIT or ABORTED."""
 
     terms: Terms
     messages: tuple[Message, ...]
@@ -60,7 +60,7 @@ class Private(msgspec.Struct, frozen=True, gc=False):
 
 
 class Say(msgspec.Struct, frozen=True, gc=False):
-    """A parsed message: `text` is delivered, `reasoning` (the block's content) is not; moves in text order."""
+    """A parsed message: `text` is delivered, `reasoning` (the block's content) is not; moves are in text order."""
 
     text: str
     reasoning: str | None = None
@@ -70,7 +70,7 @@ class Say(msgspec.Struct, frozen=True, gc=False):
 
 
 class Fault(Invalid, frozen=True, gc=False):
-    """An invalid message; `relay` is its text if that is delivered all the same."""
+    """An invalid message; `relay` is its text if that is delivered nonetheless."""
 
     relay: str | None = None
 

@@ -1,4 +1,4 @@
-"""The texts of the table of balloon, which a study can say otherwise (`[texts.balloon]`)."""
+"""The texts of the balloon table, which a study can change (`[texts.balloon]`)."""
 
 from negolab.texts import Texts
 

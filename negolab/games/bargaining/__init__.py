@@ -1,8 +1,8 @@
 """A seller and a buyer alternate price offers until one is accepted or the rounds end.
 
-The seller has seat A, the buyer seat B. The presets are the designs of published experiments and our own, as changes
-of the default `exact`, in cents. The treatments with complete information and the cells of `interview` follow the
-project johnjosephhorton/interview (2026).
+The seller has seat A, the buyer seat B. The presets are designs from published experiments and our own, written as
+changes to the default, `exact`, in cents. The treatments with complete information and the cells of `interview` follow
+the project johnjosephhorton/interview (2026).
 """
 
 from __future__ import annotations
@@ -146,7 +146,7 @@ PRESET_NOTES = {
     "cheap-talk": "The mug in four rounds; each side knows a range, and the seller may write messages.",
     "cheap-talk-two-way": "The mug in four rounds; each side knows a range, and both may write messages.",
 }
-"""Sentences that both seats may read: they give no number away."""
+"""Sentences that both seats may read, because they give away no numbers."""
 
 
 EXPLORE = {
@@ -164,7 +164,7 @@ EXPLORE = {
     },
     "change": "rounds=4",
 }
-"""Sliders and figure of the card of the game in a notebook; what is told of the prices has no part in it."""
+"""Sliders and figure on the game's card in a notebook; they do not depend on what the seats are told about prices."""
 
 __all__ = [
     "EXPLORE",

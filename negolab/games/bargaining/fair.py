@@ -1,7 +1,7 @@
-"""What a reply means as its author meant it (`reading = "fair"`), on top of the grammar of `reading.py`.
+"""The meaning of a reply as its author meant it (`reading = "fair"`), on top of the grammar in `reading.py`.
 
-An acceptance word accepts only where it stands as an answer, and only the number that is meant is a price. What says
-so is data in `fair.toml`. Every step is linear in the text.
+An acceptance word accepts only if it stands as an answer, and a number is a price only if it is meant as one. The data
+that decide this are in `fair.toml`. Every step is linear in the text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _ACCEPT, _REJECT = Accept(), Reject()
 
 
 class Heard(NamedTuple):
-    """The grammar of a text, and the answers that are possible."""
+    """The grammar for a text, and the answers that are possible."""
 
     rules: Grammar
     stands: bool
@@ -48,7 +48,7 @@ class Heard(NamedTuple):
 
 
 class Line(NamedTuple):
-    """A normalised line, and whether its sentence goes on in the next one."""
+    """A normalized line, and whether its sentence continues in the next one."""
 
     text: str
     goes_on: bool
@@ -73,7 +73,7 @@ def read_fairly(text: str, rules: Grammar, stands: bool, last: bool, asked: int 
     if len(plain) > MAX_NORMALISED:
         return "too_long"
     bare = {at: found for at, line in enumerate(lines) if (found := _bare(line.text, heard))}
-    if len({decision for decision, _ in bare.values()}) > 1:  # as where a model plays on by itself
+    if len({decision for decision, _ in bare.values()}) > 1:  # as when a model plays on by itself
         return _read_plain(plain, heard, last_word=False)
     return _deciding_line(lines, bare, heard) or _read_plain(plain, heard)
 
@@ -82,7 +82,7 @@ def read_fairly(text: str, rules: Grammar, stands: bool, last: bool, asked: int 
 
 
 def _lines(text: str) -> list[Line]:
-    """Return the lines that are not empty, without marks of lists and emphasis."""
+    """Return the nonempty lines, without marks for lists and emphasis."""
     lines: list[Line] = []
     raw = plain_lines(straight(text), _EMPHASIS, " ")
     for line, after in zip(raw, [*raw[1:], ""], strict=True):
@@ -104,7 +104,7 @@ def _goes_on(line: str, after: str) -> bool:
 
 
 def _deciding_line(lines: list[Line], bare: dict[int, tuple[Action, str]], heard: Heard) -> Action | None:
-    """Return the one decision of the bare lines, by their numbers with their labels, if one of them decides."""
+    """Return the one decision in the bare lines (given by line number, with their labels), if one of them decides."""
     if not bare:
         return None
     decision = next(iter(bare.values()))[0]
@@ -122,7 +122,7 @@ def _deciding_line(lines: list[Line], bare: dict[int, tuple[Action, str]], heard
 
 
 def _bare(line: str, heard: Heard) -> tuple[Action, str] | None:
-    """Return the decision of a line that holds nothing else, and its label."""
+    """Return the decision in a line that contains nothing else, and the line's label."""
     found = _PHRASES.LINE_LABEL.match(line)
     rest = line[found.end() :] if found else line
     if (
@@ -164,7 +164,7 @@ def _read_plain(plain: str, heard: Heard, *, last_word: bool = True) -> Action |
 
 
 def rejects(plain: str, heard: Heard) -> bool:
-    """Return True if a text refuses where that ends the game: a clause does, and all others add nothing to it."""
+    """Return True if a text refuses when that ends the game: some clause does, and the others add nothing to it."""
     spoken = _impolite_clauses(plain)
     ends = [_refuses(clause, heard) for clause in spoken]
     return any(ends) and all(
@@ -173,8 +173,8 @@ def rejects(plain: str, heard: Heard) -> bool:
 
 
 def _declines(plain: str, heard: Heard) -> bool:
-    """Return True if a text with a number refuses where that ends the game: a clause of it does, it says no to the
-    standing price and nothing else, or it is no more than another price."""
+    """Return True if a text with a number refuses when that ends the game: one of its clauses does, it only says no to
+    the standing price, or it is only another price."""
     said = _mention(heard.asked).sub(" offer ", plain)
     if "?" in said or PHRASES.CONDITION.search(said):
         return False
@@ -187,13 +187,13 @@ def _declines(plain: str, heard: Heard) -> bool:
 
 
 def _impolite_clauses(plain: str) -> list[str]:
-    """Return the clauses of a text without words of courtesy."""
+    """Return the clauses of a text without courtesies."""
     clauses = [without_thanks(words_of(clause)) for clause in _CLAUSE.split(plain)[::2]]
     return [" ".join(word for word in words if word not in _PHRASES.words("POLITE")) for words in clauses]
 
 
 def _is_taken_back(plain: str) -> bool:
-    """Return True if what stands behind the last number takes it back, as in `50. Scratch that.`"""
+    """Return True if what follows the last number takes it back, as in `50. Scratch that.`"""
     behind = plain.rpartition(_NUMBER.findall(plain)[-1])[2]
     clauses = [" ".join(words_of(clause)) for clause in _CLAUSE.split(behind)[2::2]]
     said = [*clauses, " ".join(filter(None, clauses))]
@@ -209,7 +209,7 @@ def _refuses(clause: str, heard: Heard) -> bool:
 
 
 def accepts(plain: str, rules: Grammar) -> bool:
-    """Return True if an acceptance word of a text stands, and nothing takes it back; numbers are not looked at."""
+    """Return True if an acceptance word in a text stands and nothing takes it back; numbers are ignored."""
     sentences = _SENTENCE.split(_PHRASES.HARMLESS.sub("", plain))
     for sentence in sentences:
         words = words_of(sentence)
@@ -239,7 +239,7 @@ def _is_answer(clause: str) -> bool:
 
 
 def _without_yes(clause: str, rules: Grammar) -> tuple[str, bool, bool]:
-    """Return the words of a clause without its courtesy and the `yes` it begins with, whether there is one, and whether
+    """Return the words of a clause without its courtesies and its leading `yes`, whether there was one, and whether
     what is left is easy."""
     answers = rules.acceptances - {"accept", "deal"}
     raw = [word for word in words_of(clause) if word not in _PHRASES.words("UNITS")]
@@ -256,7 +256,7 @@ def _without_yes(clause: str, rules: Grammar) -> tuple[str, bool, bool]:
 
 
 def _last_sentence_accepts(plain: str, heard: Heard) -> bool:
-    """Return True if the last sentence that is more than courtesy accepts, and what stands before it does not bid."""
+    """Return True if the last sentence that is more than courtesy accepts, and what precedes it does not bid."""
     rules, at = heard.rules, len(plain)
     for sentence in reversed(_SENTENCE.split(plain)):
         at -= len(sentence)
@@ -274,7 +274,7 @@ def _last_sentence_accepts(plain: str, heard: Heard) -> bool:
 
 
 def _is_left_to_other(plain: str, rules: Grammar) -> bool:
-    """Return True if each acceptance word is negated or asked of the other."""
+    """Return True if each acceptance word is negated or is a request to the other."""
     for clause in _CLAUSE.split(_PHRASES.LEFT_TO_OTHER.sub(" ", plain))[::2]:
         words = words_of(clause)
         first = next((at for at, word in enumerate(words) if word in rules.acceptances), None)
@@ -288,7 +288,7 @@ def _is_left_to_other(plain: str, rules: Grammar) -> bool:
 
 @lru_cache(maxsize=1024)
 def _mention(cents: int | None) -> re.Pattern[str]:
-    """Return the pattern of a price as people write it."""
+    """Return the pattern for a price as people write it."""
     if cents is None:
         return re.compile("(?!)")
     dollars, rest = divmod(cents, 100)
@@ -301,7 +301,7 @@ def _mention(cents: int | None) -> re.Pattern[str]:
 
 
 def _numbers_fit(plain: str, heard: Heard) -> bool:
-    """Return True if each number is the standing price, or told as a profit beside no acceptance word."""
+    """Return True if each number is the standing price, or is told as a profit without an acceptance word."""
     for sentence in filter(has_digit, _SENTENCE.split(plain)):
         rest = _mention(heard.asked).sub(" ", sentence)
         if heard.rules.acceptances.isdisjoint(words_of(rest)):
@@ -312,13 +312,13 @@ def _numbers_fit(plain: str, heard: Heard) -> bool:
 
 
 def _without_told(plain: str, heard: Heard) -> str:
-    """Leave out the numbers that are only told, if another remains."""
+    """Remove the numbers that are only told, if another remains."""
     meant = _untold(plain, heard)
     return meant if has_digit(meant) else plain
 
 
 def _untold(plain: str, heard: Heard) -> str:
-    """Leave out the numbers that are only told."""
+    """Remove the numbers that are only told."""
     parts = _CLAUSE.split(plain.replace("(", ";").replace(")", ";"))
     label: list[str] = []
     for at in range(0, len(parts), 2):
@@ -333,7 +333,7 @@ def _untold(plain: str, heard: Heard) -> str:
 
 
 def told_numbers(text: str, heard: Heard) -> list[tuple[str, str]]:
-    """Return the numbers of a text in their order, those that are only told with that reason."""
+    """Return the numbers in a text in order, each with the reason if it is only told."""
     plain = " ".join(f"{line.text} ." for line in _lines(text))
     meant = iter(_NUMBER.findall(_without_told(plain, heard)))
     following, parts = next(meant, ""), []
@@ -347,7 +347,7 @@ def told_numbers(text: str, heard: Heard) -> list[tuple[str, str]]:
 
 
 def _read_object(text: str, heard: Heard) -> Action | str | None:
-    """Read a reply that is one JSON object; None if it is none, or says nothing of the kind."""
+    """Read a reply that is one JSON object; None if it is not one, or if `_in_words` cannot put it into words."""
     try:
         found = json.loads(text, object_pairs_hook=unique_fields, parse_float=str, parse_int=str)
     except Misfit:
@@ -360,7 +360,8 @@ def _read_object(text: str, heard: Heard) -> Action | str | None:
 
 
 def _in_words(found: dict[str, Any], heard: Heard) -> str | None:
-    """Say an object in words: `accept` with each price that it names, or `no` and its price; None if it is neither."""
+    """Put an object into words: `accept` with each price that it names, or `no` and its price; None if it is
+    neither."""
     fields = {key.lower(): value for key, value in found.items() if value not in (None, "")}
     prices = [value for key, value in fields.items() if key in _PHRASES.words("PRICES")]
     named = [value for key, value in fields.items() if _PHRASES.PRICE_LIKE.search(key)]

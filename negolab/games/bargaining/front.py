@@ -1,7 +1,7 @@
 """The fixed texts that a human buyer reads, word for word as in the seed document.
 
-`texts` is a pure fold of a match's events that uses only the game as told to the buyer, the buyer's observations and
-the final payoffs, so nothing that a human writes can change the rules or reveal the seller's number.
+`texts` is a pure fold over a match's events that uses only the game as told to the buyer, the buyer's observations and
+the final payoffs, so nothing a human writes can change the rules or reveal the seller's number.
 """
 
 from __future__ import annotations
@@ -25,21 +25,21 @@ SEAT = "B"
 
 FIXED: dict[str, Any] = tomllib.loads(Path(__file__).with_suffix(".toml").read_text("utf-8"))
 COMPLETE: str = FIXED["complete"]
-"""The answer to what is said after the end."""
+"""The answer to anything said after the end."""
 CLOSING: str = FIXED["closing"]
-"""First line of the end, in place of which a study puts its own words."""
+"""First line of the ending, which a study replaces with its own words."""
 
 # Boxes.
 
 
 def status_box(number: int, rounds: int, price: int, offerer: str) -> str:
-    """Format the box below an offer of the AI."""
+    """Format the box below an offer from the AI."""
     box: str = FIXED["status"]
     return box.format(number=number, rounds=rounds, price=format_cents(price), offerer=offerer)
 
 
 def game_over_box(human: float, ai: float) -> str:
-    """Format the final box; earnings in cents, 50 columns between the borders."""
+    """Format the final box; earnings are in cents, with 50 columns between the borders."""
     earned = {"human": f"     Human: {format_cents(human)}", "ai": f"     AI: {format_cents(ai)}"}
     box: str = FIXED["game_over"].format(**{name: line.ljust(50) for name, line in earned.items()})
     return f"{CLOSING}\n\n{box}"
@@ -60,7 +60,7 @@ Payoffs = Mapping[Seat, int | float | None]
 def texts(game: Bargaining, events: Iterable[Event]) -> list[str]:
     """Return the opening and one text per human reply, from a match's events.
 
-    A reply that the seller has not yet answered has no text, nor has an end from outside the rules.
+    A reply that the seller has not yet answered has no text, nor does an end from outside the rules.
     """
     told = game.told("B")
     said: list[str] = []
@@ -72,7 +72,8 @@ def texts(game: Bargaining, events: Iterable[Event]) -> list[str]:
 
 
 def _buyer_observations(game: Bargaining, events: Iterable[Event]) -> Iterator[tuple[Seen, Payoffs]]:
-    """Yield the buyer's observation before each of their replies, and the current one unless the seller is on turn."""
+    """Yield the buyer's observation before each of their replies, and the current one unless it is the seller's
+    turn."""
     fold: Fold | None = None
     payoffs: Payoffs = {}
     for event in events:
@@ -113,7 +114,7 @@ def opening(told: Bargaining, seen: Seen) -> str:
 
 
 def answer(told: Bargaining, before: Seen, after: Seen, payoffs: Payoffs) -> str:
-    """Write the text for a human reply that led from `before` to `after`, the seller's reaction included.
+    """Write the text for a human reply that led from `before` to `after`, including the seller's reaction.
 
     `payoffs` are used only when the game is over.
     """
@@ -131,7 +132,7 @@ def answer(told: Bargaining, before: Seen, after: Seen, payoffs: Payoffs) -> str
 
 
 def _last_words(public: Public) -> str:
-    """Sentence for an end by the human."""
+    """Write the sentence for an end brought about by the human."""
     if public.price is not None:
         return f"You accepted the AI's offer. Deal reached at {format_cents(public.price)}."
     if public.forfeited:
@@ -145,7 +146,7 @@ def _your_offer(public: Public, index: int) -> str:
 
 
 def _reaction(public: Public) -> str:
-    """Sentence for an end by the AI."""
+    """Write the sentence for an end brought about by the AI."""
     if public.price is not None:
         return f"The AI accepts. Deal reached at {format_cents(public.price)}."
     return f"The AI {'rejects' if public.last_response else 'walks away'}. No deal."
@@ -157,7 +158,7 @@ def _round_label(public: Public) -> str:
 
 
 def _after_ai_offer(public: Public) -> list[str]:
-    """Lines below an offer of the AI: its message, the status box, and what the human may do."""
+    """Return the lines below an offer from the AI: its message, the status box, and what the human may do."""
     number, _, cents = public.offers[-1]
     said = [f'The AI says: "{text}"' for at, _, text in public.messages if at == number]
     lines = [*said, "", status_box(number, public.terms.rounds, cents, "AI"), ""]
@@ -266,7 +267,7 @@ def _deal_earnings(game: Bargaining, seen: Seen) -> str:
 
 
 def _no_deal_earnings(game: Bargaining, *, example: bool = False) -> str:
-    """Say what no deal brings, in the shorter words of an `example` too."""
+    """Say what each side earns without a deal, in fewer words for an `example`."""
     part, seller, both = (",", "Seller", "Both") if example else (";", "the seller", "Both players")
     if game.frame == "keeps_item":
         return f"You earn {format_cents(game.outside_buyer)}{part} the seller keeps the {game.item}"
@@ -293,7 +294,7 @@ def _example_lines(game: Bargaining, seen: Seen, value: str) -> list[str]:
 
 
 def example_prices(game: Bargaining, seen: Seen) -> tuple[int, int]:
-    """Return the two example prices; `fair` is the midpoint. Where both numbers are public, a second example that would
+    """Return the two example prices; `fair` is the midpoint. If both numbers are public, a second example that would
     show a loss or repeat the first is replaced by a price a fifth of the surplus above cost."""
     value, cost = seen.public.value, seen.public.cost
     fair = 0 if value is None or cost is None else fair_price(value, cost)

@@ -1,4 +1,4 @@
-"""Normalised text of a reply, and the numbers and words in it: prices, acceptances, and what takes one back."""
+"""The normalized text of a reply, and the numbers and words in it: prices, acceptances, and what takes one back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from unicodedata import category, combining, decimal, normalize
 MAX_RAW = 20_000
 """Largest raw reply that is read, in code points."""
 MAX_NORMALISED = 2_000
-"""Largest normalised reply, in code points; a longer one is refused, since a cut could lose the "not"."""
+"""Largest normalized reply, in code points; a longer one is refused, because a cut could lose the "not"."""
 
 _MARKS = dict.fromkeys("\u2014\u2015", " ")
 _MARKS |= dict.fromkeys("\u2010\u2011\u2012\u2013\u2212", "-")
@@ -25,8 +25,8 @@ _LEADING_MARKS = {ord(c): normalize("NFKD", c) for c in "\u0f73\u0f75\u0f81\uff9
 
 
 def normalise(text: str) -> str | None:
-    """Return the text in lower case without look-alike widths, invisible characters and typographic marks; None if it
-    is too long."""
+    """Return the text in lowercase, without full-width look-alikes, invisible characters or typographic marks; None if
+    it is too long."""
     if len(text) > MAX_RAW:
         return None
     text = _plain_ascii(text) if text.isascii() else _plain(text)
@@ -46,7 +46,7 @@ def _plain(text: str) -> str:
 
 
 def _order_marks(text: str) -> str:
-    """Put combining marks into canonical order: unicodedata would sort them in quadratic time."""
+    """Put combining marks in canonical order; unicodedata would sort them in quadratic time."""
     runs = groupby(text.translate(_LEADING_MARKS), key=lambda c: combining(c) != 0)
     return "".join("".join(sorted(run, key=combining) if marks else run) for marks, run in runs)
 
@@ -77,12 +77,12 @@ _TAIL_OF_DIGITS = re.compile(f"{_ORDINAL}|{_TAILS}")
 _THOUSANDS = re.compile(r"[1-9]\d{0,2}(?:,\d{3})+(?:\.\d+)?")
 _MINUS = re.compile(r"(?<!\w)(?<!\d[.,)%])-(?:[$€£] ?)?$")
 _MINUS_REACH = 6
-"""Characters left of a number that can decide its sign."""
+"""Number of characters to the left of a number that can decide its sign."""
 _DIGIT = re.compile(r"\d")
 
 
 class Numbers(NamedTuple):
-    """Numbers of a text: distinct prices in cents, the start of each mention, and whether any number is out of range or
+    """Numbers in a text: distinct prices in cents, the start of each mention, and whether any number is out of range or
     malformed."""
 
     prices: set[int]
@@ -96,7 +96,8 @@ def has_digit(text: str) -> bool:
 
 
 def read_numbers(text: str, lo: int, hi: int, unit_guard: bool) -> Numbers:
-    """Read all numbers from left to right; the range `lo` to `hi` is tested on the exact value, before rounding."""
+    """Read all numbers from left to right; the range `lo` to `hi` is checked against the exact value, before
+    rounding."""
     prices: set[int] = set()
     starts: list[int] = []
     outside = malformed = False
@@ -126,7 +127,7 @@ def _well_grouped(digits: str) -> bool:
 
 
 def _price(digits: str, negative: bool, lo: int, hi: int) -> int | None:
-    """Return cents rounded half up; None if the exact value is out of range."""
+    """Return the price in cents, rounded half up; None if the exact value is out of range."""
     whole, _, fraction = digits.replace(",", "").partition(".")
     cents, rest = int(whole or "0") * 100 + int(fraction[:2].ljust(2, "0")), fraction[2:]
     exact = not rest.strip("0")
@@ -160,7 +161,7 @@ _OTHER_PARTY = frozenset(("you", "u", "ai", "seller", "bot", "computer", "assist
 _COURTESIES = frozenset(("thanks", "please", "sorry"))
 
 OFFER_WORDS = frozenset(_OFFER.split())
-"""Words that may stand beside the other's price in an own offer of the same price."""
+"""Words that may accompany the other's price in a seat's own offer at that price."""
 
 
 def words_of(text: str) -> list[str]:

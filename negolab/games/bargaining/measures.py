@@ -1,6 +1,6 @@
-"""Measures of a bargaining match, derived from its events: a row of data, and its price against theory, in cents.
+"""Measures of a bargaining match, derived from its events: a row of data, and its price compared with theory, in cents.
 
-Column names of `interview_row` follow the data of johnjosephhorton/interview (2026) where it has them.
+Column names in `interview_row` follow the data of johnjosephhorton/interview (2026) where those have them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from negolab.theory import equilibrium, solutions
 
 
 def interview_row(record: Record, late: int = 0) -> dict[str, Any]:
-    """Return the columns of one match; `late` counts the human's texts after the end, which no event holds."""
+    """Return the columns of one match; `late` counts the human's texts after the end, which no event records."""
     game: Any = record.game
     state: State[Public, Private] = final_state(record)
     return {
@@ -97,7 +97,7 @@ def _reply_columns(record: Record) -> dict[str, int]:
 
 
 def _conduct_columns(state: State[Public, Private]) -> dict[str, int]:
-    """Count offers worse for their author than the one just refused, and the seller's below its cost."""
+    """Count offers worse for their author than the one just refused, and the seller's offers below its cost."""
     public = state.public
     _, cost = _reservation_values(state)
     answers = [(seat, cents, refused) for (_, _, refused), (_, seat, cents) in pairwise(public.offers)]
@@ -121,20 +121,20 @@ def _deal_shape(state: State[Public, Private]) -> dict[str, bool | None]:
     }
 
 
-# Against theory.
+# Comparison with theory.
 
 
 def measures(record: Record) -> dict[str, Any]:
-    """Return the measures of bargaining beyond those of any game.
+    """Return the measures of a bargaining match beyond those common to all games.
 
     Returns:
         price: price of the deal; empty: no deal
         rounds: offers made
-        price_less_spe: price less that of the subgame-perfect equilibrium under complete information (Stahl 1972)
-        price_less_nash: price less that of the undiscounted Nash bargaining solution (Nash 1950)
-        midpoint_deal: true: the price is exactly half way between cost and value
+        price_less_spe: price minus that of the subgame-perfect equilibrium under complete information (Stahl 1972)
+        price_less_nash: price minus that of the undiscounted Nash bargaining solution (Nash 1950)
+        midpoint_deal: true: the price is exactly halfway between cost and value
         last_round_deal: true: the deal was made in the last round
-        disadvantageous: offers of the seat that were worse for it than the offer it had just refused
+        disadvantageous: the seat's offers that were worse for it than the offer it had just refused
     """
     state: State[Public, Private] = final_state(record)
     price, conduct, shape = state.public.price, _conduct_columns(state), _deal_shape(state)
@@ -152,14 +152,14 @@ def measures(record: Record) -> dict[str, Any]:
 
 _spe_path = lru_cache(maxsize=1024)(equilibrium.spe_path)
 _nash_price = lru_cache(maxsize=1024)(solutions.nash)
-"""Exact fractions are slow, and matches of one deal share them."""
+"""Exact fractions are slow, and matches with the same deal share them."""
 
 
 def spe_price(record: Record) -> float | None:
     """Return the price in cents of the subgame-perfect equilibrium under complete information, which ends in round 1.
 
-    Stahl 1972, see `theory.equilibrium.spe_path`; also where the seats did not know each other's numbers. None with
-    outside options, for which the path is not defined, and where no price gains both.
+    Stahl 1972, see `theory.equilibrium.spe_path`; computed even if the seats did not know each other's numbers. None
+    with outside options, for which the path is not defined, or if no price benefits both.
     """
     game: Any = record.game
     value, cost = _reservation_values(start_state(record))
@@ -185,4 +185,4 @@ def _difference(price: int | None, benchmark: float | None) -> float | None:
 
 
 MEASURES = measures
-"""All measures of a match at once, because they share its replay."""
+"""All measures of a match together, because they share one replay."""

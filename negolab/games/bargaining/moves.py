@@ -1,4 +1,4 @@
-"""The moves of bargaining: offer a price, accept, reject or walk away, as far as each is possible now."""
+"""The moves of bargaining: offer a price, accept, reject or walk away, whichever are possible now."""
 
 from __future__ import annotations
 

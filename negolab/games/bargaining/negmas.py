@@ -1,4 +1,4 @@
-"""Bargaining as NegMAS has it: one issue, the price in cents, with a utility that is linear in it."""
+"""Bargaining as NegMAS sees it: one issue, the price in cents, with a utility that is linear in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from negolab.players.negmas import Move
 
 
 def domain(game: Bargaining, seen: Seen) -> dict[str, Any]:
-    """Return the seat's payoff from each price, scaled to 0 to 1; under a discount, which multiplies it, 0 stays 0."""
+    """Return the seat's payoff from each price, scaled to [0, 1]; with a discount, which multiplies it, 0 stays 0."""
     own, lo, hi = reservation_value(seen), game.price_lo, game.price_hi
     if seen.seat == "A":
         kept = own if game.frame == "keeps_item" else 0
@@ -19,7 +19,7 @@ def domain(game: Bargaining, seen: Seen) -> dict[str, Any]:
         sign, fixed, no_deal, discount = -1, own, game.outside_buyer, game.discount_buyer
     low, high = sorted((sign * lo + fixed, sign * hi + fixed))
     floor, span = (low, high - low) if discount == 1 else (0, max(abs(low), abs(high)))
-    # A deal pays as of its offer, a message earlier than NegMAS discounts it.
+    # A deal pays as of its offer, one message earlier than NegMAS discounts it.
     rate = 1 / span / discount
     price = {"name": "price", "low": lo, "size": hi - lo + 1, "slope": sign * rate, "bias": (fixed - floor) * rate}
     about = {"steps": game.rounds + 1, "discount": discount, "no_deal_is_discounted": False}
@@ -32,7 +32,7 @@ def heard(game: Bargaining, seen: Seen) -> list[tuple[int, ...]]:
 
 
 def act(game: Bargaining, seen: Seen, move: Move) -> Action | None:
-    """Return the action that a move is; an offer that nobody could answer rejects."""
+    """Return the action for a move; an offer that nobody could answer becomes a rejection."""
     if isinstance(move, tuple) and not seen.public.last_response:
         return Offer(game.price_lo + move[0])
     if move == "accept" and seen.public.offers:

@@ -25,15 +25,15 @@ _SELLER_TOLD = {"exact": 0, "none": 0, "range": 2}
 
 
 class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
-    """Parameters of bargaining, amounts in cents.
+    """Parameters of bargaining, with amounts in cents.
 
     `deal` draws one of `buyer_values` and one of `seller_costs`; `buyer_told` and `seller_told` say what a seat knows
-    of the other's. `default_opening` is A's first offer when its decision is missing.
+    about the other's number. `default_opening` is A's first offer when its decision is missing.
 
-    `frame`: a deal at P pays A P - cost (`profit`), or P, and without a deal A keeps an item worth cost
-    (`keeps_item`). A deal on the offer of round t pays d**(t-1) times the undiscounted amount. `whole_a`, `veto`,
-    `unit_guard` and `refusal_guard` read "a", "no deal", "45 cents" and "not 45" more carefully than their letter;
-    `reading` says whether a reply is read by these alone (`literal`) or as its author meant it (`fair`).
+    With `frame` `profit`, a deal at P pays A P - cost; with `keeps_item`, it pays P, and without a deal A keeps an item
+    worth cost. A deal on the offer in round t pays d**(t-1) times the undiscounted amount. `whole_a`, `veto`,
+    `unit_guard` and `refusal_guard` read "a", "no deal", "45 cents" and "not 45" less literally; `reading` says whether
+    a reply is read by these rules alone (`literal`) or as its author meant it (`fair`).
     """
 
     treatment: str | None = "exact"
@@ -97,7 +97,7 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
                     )
 
     def check_reservation_values(self, value: int, cost: int) -> None:
-        """Require price_lo <= cost < value <= price_hi; `allow_no_zopa` lifts only the middle one."""
+        """Require price_lo <= cost < value <= price_hi; `allow_no_zopa` lifts only the middle condition."""
         lo, hi = self.price_lo, self.price_hi
         for name, number in (("value", value), ("cost", cost)):
             if type(number) is not int or not lo <= number <= hi:

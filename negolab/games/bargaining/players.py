@@ -1,4 +1,4 @@
-"""Scripted bargainers for either seat, unless they say otherwise; amounts in cents."""
+"""Scripted bargainers for either seat, unless they say otherwise; amounts are in cents."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ ACCEPT, REJECT = Accept(), Reject()
 
 
 class Bargainer(Scripted):
-    """Names a price per round; accepts what is at least as good as its own next price, and at the last response
-    whatever does not pay less than no deal."""
+    """Names a price each round; accepts an offer at least as good as its own next price and, at the last response, any
+    that pays at least as much as no deal."""
 
     deterministic = True
     amount_parameters = ("price", "start", "reserve", "opening", "top", "margin")
 
     def price(self, game: Bargaining, seen: Seen, number: int) -> int:
-        """Return the offer of round `number` in cents."""
+        """Return the offer for round `number` in cents."""
         raise NotImplementedError
 
     @override
@@ -42,13 +42,13 @@ class Bargainer(Scripted):
         return self.respond(game, seen, standing)
 
     def respond(self, game: Bargaining, seen: Seen, standing: int) -> Action:
-        """Answer an offer where a counteroffer is possible."""
+        """Answer an offer when a counteroffer is possible."""
         price = self.price(game, seen, len(seen.public.offers) + 1)
         good = standing >= price if seen.seat == "A" else standing <= price
         return ACCEPT if good else Offer(price)
 
     def takes_last(self, seen: Seen, standing: int) -> bool:
-        """Return True to accept where a refusal ends the game."""
+        """Return True to accept when a refusal ends the game."""
         return gain_over_no_deal(seen, standing) >= 0
 
 
@@ -62,7 +62,7 @@ def gain_over_no_deal(seen: Seen, price: int) -> int:
 
 
 def first_price(seen: Seen) -> int:
-    """Return the opponent's reservation value if it is known, else the end of its told range that is best for the
+    """Return the opponent's reservation value if it is known, or else the end of its told range that is best for the
     seat."""
     public = seen.public
     if seen.seat == "A":
@@ -111,10 +111,11 @@ Grid = Literal["round", "own"]
 
 
 class Time(Bargainer):
-    """Concedes by a curve: from `start` to `reserve` as time runs out (Faratin, Sierra and Jennings 1998). With `form`
-    poly the part conceded is kappa + (1 - kappa) t**(1/beta), with exp it is exp((1 - t)**beta ln kappa): beta < 1
-    concedes late (Boulware), beta > 1 early (Conceder). NegMAS' exponent is 1/beta. `grid` round lets t run over all
-    rounds, own over the seat's own offers. Accepts what is as good as its next price, at the last response any gain."""
+    """Concedes along a curve: from `start` to `reserve` as time runs out (Faratin, Sierra and Jennings 1998). With
+    `form` poly, the part conceded is kappa + (1 - kappa) t**(1/beta); with exp, it is exp((1 - t)**beta ln kappa). Beta
+    < 1 concedes late (Boulware), beta > 1 early (Conceder). NegMAS's exponent is 1/beta. With `grid` round, t runs over
+    all rounds; with own, over the seat's own offers. Accepts an offer as good as its next price and, at the last
+    response, any no worse than no deal."""
 
     BETA = 1.0
 
@@ -154,7 +155,7 @@ class Time(Bargainer):
         return min(max(price, terms.price_lo), terms.price_hi)
 
     def time(self, terms: Terms, seller: bool, number: int) -> float:
-        """Return the time, 0 at the first and 1 at the last round or own offer."""
+        """Return the time: 0 at the first and 1 at the last round or own offer."""
         if self.grid == "round":
             return (number - 1) / (terms.rounds - 1) if terms.rounds > 1 else 0.0
         opens = seller == (terms.opener == "seller")
@@ -169,17 +170,17 @@ class Time(Bargainer):
 
 
 class Boulware(Time):
-    """Concedes slowly: holds out until near the end, as `time` with beta 0.2."""
+    """Concedes slowly: holds out until near the end, like `time` with beta 0.2."""
 
     BETA = 0.2
 
 
 class Linear(Time):
-    """Concedes evenly: the same amount each round, as `time` with beta 1."""
+    """Concedes evenly: the same amount each round, like `time` with beta 1."""
 
 
 class Conceder(Time):
-    """Concedes at once: most of it in its first offers, as `time` with beta 5."""
+    """Concedes at once: most of it in its first offers, like `time` with beta 5."""
 
     BETA = 5.0
 
@@ -188,8 +189,8 @@ class Conceder(Time):
 
 
 class Fixed(Bargainer):
-    """Keeps to one price until the last offer: `price` (None: the fair price, the midpoint of value and cost, where
-    both are public). Accepts what is at least as good, and at the last response any gain."""
+    """Keeps to one price until the last offer: `price` (None: the fair price, the midpoint of value and cost, if both
+    are public). Accepts an offer at least as good and, at the last response, any no worse than no deal."""
 
     def __init__(self, *, price: int | None = None, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -213,8 +214,7 @@ class Fixed(Bargainer):
 
 
 class Fair(Fixed):
-    """Never leaves one price: `price` (None: the fair price), also at the last response, where it rather goes without
-    a deal."""
+    """Never leaves one price: `price` (None: the fair price), even at the last response, where it prefers no deal."""
 
     @override
     def act(self, game: Any, seen: Seen) -> Action:
@@ -227,8 +227,8 @@ class Fair(Fixed):
 
 
 class RandomPrice(Bargainer):
-    """Acts at random: accepts with probability 1/4, else names a price uniform over the price range; at the last
-    response it rejects instead. Draws from its own generator."""
+    """Acts at random: accepts with probability 1/4, otherwise names a price drawn uniformly from the price range; at
+    the last response, it rejects instead. Draws from its own generator."""
 
     deterministic = False
 
@@ -248,9 +248,9 @@ _cached_path = lru_cache(maxsize=1024)(spe_grid)
 
 
 class Equilibrium(Bargainer):
-    """Plays the equilibrium: the subgame-perfect one of complete information (Stahl 1972), rounded to cents, with
-    responders that accept when indifferent. Where a round has no price that both want it names its reserve. Accepts
-    what is worth at least its own discounted gain at the next price of the path."""
+    """Plays the equilibrium: the subgame-perfect one under complete information (Stahl 1972), rounded to cents, with
+    responders that accept when indifferent. In a round without a price that both want, it names its reserve. Accepts an
+    offer worth at least its own discounted gain at the next price on the path."""
 
     @override
     def check(self, game: Any) -> None:
@@ -273,7 +273,7 @@ class Equilibrium(Bargainer):
         return Offer(self.price(game, seen, made + 1))
 
     def _waiting(self, seen: Seen, made: int) -> Fraction:
-        """Return the own gain at the first later price of the path, discounted to the standing offer's round."""
+        """Return the seat's gain at the first later price on the path, discounted to the standing offer's round."""
         terms = seen.public.terms
         discount = terms.discount_seller if seen.seat == "A" else terms.discount_buyer
         for number, price in enumerate(equilibrium_path(seen.public)[made:], start=1):
@@ -283,7 +283,7 @@ class Equilibrium(Bargainer):
 
 
 def equilibrium_path(public: Public) -> list[int | None]:
-    """Return the equilibrium price of every round."""
+    """Return the equilibrium price for every round."""
     terms = public.terms
     if public.value is None or public.cost is None:
         raise ValueError("spe needs full information: value and cost must be public")
@@ -318,14 +318,14 @@ class Reactive(Bargainer):
         return clamp_to_reservation(seen, self.next(own[-1], opponent_offers(seen)))
 
     def next(self, own: int, others: list[int]) -> int:
-        """Return the offer after `own`, the last own one, given all offers of the opponent."""
+        """Return the offer that follows `own`, the seat's last one, given all of the opponent's offers."""
         raise NotImplementedError
 
 
 class RelativeTitForTat(Reactive):
     """Repays concessions in proportion: its next offer is its last one times q'/q, where q' and q are the other's
-    offer before last and its last one (Faratin, Sierra and Jennings 1998). Repeats its offer until it has seen two;
-    never offers worse than its reserve."""
+    next-to-last and last offers (Faratin, Sierra and Jennings 1998). Repeats its offer until it has seen two; never
+    makes one worse than its reserve."""
 
     @override
     def next(self, own: int, others: list[int]) -> int:
@@ -335,8 +335,8 @@ class RelativeTitForTat(Reactive):
 
 
 class AbsoluteTitForTat(Reactive):
-    """Repays concessions cent by cent: the other's last one (Faratin, Sierra and Jennings 1998). Repeats its offer
-    until it has seen two of the other; never offers worse than its reserve."""
+    """Repays concessions cent for cent: it concedes what the other last conceded (Faratin, Sierra and Jennings 1998).
+    Repeats its offer until it has seen two of the other's; never makes one worse than its reserve."""
 
     @override
     def next(self, own: int, others: list[int]) -> int:
@@ -344,14 +344,15 @@ class AbsoluteTitForTat(Reactive):
 
 
 class Split(Reactive):
-    """Splits the difference: the middle between its own last offer and the other's, no worse than its reserve."""
+    """Splits the difference: offers the midpoint of its own last offer and the other's, but nothing worse than its
+    reserve."""
 
     @override
     def next(self, own: int, others: list[int]) -> int:
         return divide_half_up(own + others[-1], 2) if others else own
 
 
-# Sellers with fixed prices and thresholds, as used opposite people by johnjosephhorton/interview (2026).
+# Sellers with fixed prices and thresholds, as johnjosephhorton/interview (2026) used them opposite people.
 
 
 class Seller(Bargainer):
@@ -368,9 +369,9 @@ class Seller(Bargainer):
 
 class Anchored(Seller):
     """Asks high and comes down: never below its floor, cost + `margin`. Opens at `opening` (None: cost + 0.7 (`top` -
-    cost), to the dollar), then takes 12% off the distance to the floor, to the half dollar. Takes any offer from the
-    floor up, at the last response any above cost. It leaks its cost by its first ask, and from a cost of 50.00 it never
-    moves."""
+    cost), to the dollar), then each time closes 12% of the distance to the floor, to the half dollar. Takes any offer
+    from the floor up and, at the last response, any above cost. Its first ask leaks its cost, and at a cost of 50.00 it
+    never moves."""
 
     def __init__(self, *, opening: int | None = None, top: int = 6000, margin: int = 500, seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -402,7 +403,7 @@ class Anchored(Seller):
 
 
 class Threshold(Seller):
-    """Asks and accepts by a table of rounds."""
+    """Asks and accepts according to a table of rounds."""
 
     ROUNDS = 0
 
@@ -416,7 +417,7 @@ class Threshold(Seller):
         raise NotImplementedError
 
     def ask(self, number: int, own: list[int], offers: list[int]) -> int:
-        """Return the ask of round `number`, given the own asks and the buyer's offers."""
+        """Return the ask for round `number`, given its own asks and the buyer's offers."""
         raise NotImplementedError
 
     @override
@@ -434,9 +435,9 @@ class Threshold(Seller):
 
 
 class ThresholdMug(Threshold):
-    """Follows a table of six rounds: the seller of a mug, who opens at 9.00 and comes down towards the buyer's
-    offers, never below 6.50 of its own accord. Takes 8.00 in round 2, 7.00 in round 4 (6.50 if the buyer did not
-    raise), 6.01 in round 6."""
+    """Follows a table of six rounds: the seller of a mug, who opens at 9.00 and comes down toward the buyer's offers,
+    never below 6.50 of its own accord. Takes 8.00 in round 2, 7.00 in round 4 (6.50 if the buyer did not raise) and
+    6.01 in round 6."""
 
     ROUNDS = 6
 
@@ -460,8 +461,8 @@ class ThresholdMug(Threshold):
 
 
 class ThresholdTalk(Threshold):
-    """Follows a table of four rounds: the seller of a mug, who opens at 9.50, asks 7.25, 7.50 or 8.50 next as the
-    buyer offered 7.50, 5.00 or less. Takes 8.50 in round 2 and 6.00 in round 4."""
+    """Follows a table of four rounds: the seller of a mug, who opens at 9.50, then asks 7.25 if the buyer offered at
+    least 7.50, 7.50 if it offered at least 5.00, and otherwise 8.50. Takes 8.50 in round 2 and 6.00 in round 4."""
 
     ROUNDS = 4
 

@@ -1,4 +1,4 @@
-"""Prompts of both seats: the rules with the seat's own number and what it was told, and the history of offers."""
+"""Prompts for both seats: the rules with the seat's own number and what it was told, and the history of offers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from negolab.reading import Reading
 
 
 def facts(seen: Seen) -> dict[str, str]:
-    """Return the seat's reservation value and what it was told of the other's, for its table."""
+    """Return the seat's reservation value and what it was told about the other's, for its table."""
     public, terms = seen.public, seen.public.terms
     cost = "valuation" if terms.frame == "keeps_item" else "cost"
     if seen.seat == "A":
@@ -30,7 +30,7 @@ def facts(seen: Seen) -> dict[str, str]:
 
 
 def describe_rules(seen: Seen, item: str) -> str:
-    """Describe role, reservation value, told facts, payoffs and the course of the game."""
+    """Describe the role, reservation value, told facts, payoffs and course of the game."""
     terms = seen.public.terms
     lines = _seller_rules(seen, item) if seen.seat == "A" else _buyer_rules(seen, item)
     lines += _discounting(seen) if terms.discount_seller != 1 or terms.discount_buyer != 1 else []
@@ -49,7 +49,7 @@ def describe_forfeit(seen: Seen) -> str:
     if seen.public.last_response:
         return "the last offer is rejected for you"
     own = [cents for _, seat, cents in seen.public.offers if seat == seen.seat]
-    # The first offer's stand-in is not told to a seat.
+    # A seat is not told what stands in for its first offer.
     return f"{format_cents(own[-1])} is offered for you" if own else "an offer is made for you"
 
 
@@ -69,7 +69,7 @@ def list_alternatives(amounts: tuple[str | int, ...]) -> str:
 
 
 def describe_told(facts: Told, exact: int | None) -> str:
-    """Say what a seat was told of the other's number; "nothing" where it was told nothing."""
+    """Say what a seat was told about the other's number; "nothing" if it was told nothing."""
     match facts:
         case ("exact",):
             return f"exactly {format_cents(exact or 0)}"
@@ -153,7 +153,7 @@ def _course_of_rounds(seen: Seen) -> str:
 
 
 def message_rules(seen: Seen) -> tuple[str, ...]:
-    """Say who may send messages, and then, where the seat may, how they are written."""
+    """Say who may send messages and, if the seat may, how they are written."""
     talk = seen.public.terms.talk
     if talk == "none":
         return ()
@@ -176,7 +176,7 @@ def offer_history(seen: Seen, known: int) -> list[str]:
 
 
 def request(seen: Seen, on_turn: bool, reading: Reading) -> str:
-    """Say what is to be done now and in which form."""
+    """Say what to do now and in what form."""
     public = seen.public
     if public.over:
         return _end_line(public)
@@ -186,7 +186,7 @@ def request(seen: Seen, on_turn: bool, reading: Reading) -> str:
 
 
 def answer_format(public: Public, reading: Reading) -> str:
-    """Say how an answer is written; read fairly, without a price that could be taken for advice."""
+    """Describe how an answer is written; for a fair reading, without a price that could be taken for advice."""
     fair = "a price in dollars, digits with two decimals"
     price = fair if reading == "fair" else f"a price such as {cents_to_dollars(example_price(public.terms))}"
     return f"\nAnswer with one line: {_answers(public, price)}."

@@ -1,6 +1,6 @@
 """Parsing of replies, with one grammar for both seats.
 
-A false acceptance ends a paid game while a false re-prompt costs one line: in doubt a reply is invalid.
+A false acceptance ends a paid game, while a false re-prompt costs one line, so a doubtful reply is invalid.
 """
 
 from __future__ import annotations
@@ -37,8 +37,8 @@ _ACCEPT, _REJECT = Accept(), Reject()
 
 
 class Grammar(msgspec.Struct, frozen=True, gc=False):
-    """Grammar of a game's replies. `whole_a`: "a" accepts only alone; `veto`: "no deal" does not accept;
-    `unit_guard`: "45 cents" is no dollar price; `refusal_guard`: "not 45" is no offer."""
+    """Grammar for a game's replies. `whole_a`: "a" accepts only alone; `veto`: "no deal" does not accept; `unit_guard`:
+    "45 cents" is not a dollar price; `refusal_guard`: "not 45" is not an offer."""
 
     price_lo: int
     price_hi: int
@@ -65,7 +65,8 @@ def grammar(
 
 
 def read_price(text: str, lo: int, hi: int) -> int | None:
-    """Parse a text that is a plain price in range, which nearly every reply is, into cents. None: use the grammar."""
+    """Parse a text that is a plain price in range, as nearly every reply is, into cents; None if it takes the
+    grammar."""
     plain = _PRICE.fullmatch(text)
     if plain is None:
         return None
@@ -82,8 +83,8 @@ def read_reply(text: str, rules: Grammar, stands: bool, last: bool, asked: int |
     Args:
         text: The reply.
         rules: The grammar.
-        stands: There is an offer to answer.
-        last: No round is left for another offer.
+        stands: True if there is an offer to answer.
+        last: True if no round is left for another offer.
         asked: The standing price, if the other seat offered it.
     """
     plain = normalise(text)
@@ -114,7 +115,7 @@ def _is_acceptance(words: list[str], digit: bool, rules: Grammar) -> bool:
 
 
 def read_offer(plain: str, words: list[str], rules: Grammar, last: bool, asked: int | None) -> Action | str | None:
-    """Read the one price of a text as an offer; at the last response, where no round is left, it rejects."""
+    """Read the one price in a text as an offer; at the last response, when no round is left, it rejects."""
     found = read_numbers(plain, rules.price_lo, rules.price_hi, rules.unit_guard)
     if len(found.prices) > 1:
         return "several_prices"
@@ -194,14 +195,14 @@ _RULES = ("nothing_to_accept", "out_of_range")
 
 @lru_cache(maxsize=1024)
 def refusal(code: str, rules: Grammar, stands: bool, last: bool, meant: str = "") -> Invalid:
-    """Return the `Invalid` of a code; its reason ends in what to do, or how to write the price that was `meant`."""
+    """Return the `Invalid` for a code; its reason ends with what to do, or how to write the price that was `meant`."""
     kind: InvalidKind = "rule" if code in _RULES else "format"
     why = f"Your price has a decimal comma: write {meant}, or" if meant else f"{_REASONS[code]}:"
     return Invalid((code,), f"{why} {allowed_answers(rules, stands, last)}.", kind)
 
 
 def without_decimal_comma(text: str) -> str:
-    """Return the price of a text that has a decimal comma, with a point; "" if it has none.
+    """Return a text's price that has a decimal comma, written with a point; "" if there is none.
 
     >>> without_decimal_comma("I offer 52,50"), without_decimal_comma("1,000")
     ('52.50', '')

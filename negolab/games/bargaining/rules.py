@@ -64,7 +64,7 @@ def consistent_numbers(told: Told, lo: int, hi: int) -> Sequence[int]:
 
 
 def deal_payoffs(game: Bargaining, state: State[Public, Private], price: int, waited: int) -> dict[Seat, int | float]:
-    """Return the payoffs of a deal at `price` on an offer that came after `waited` others."""
+    """Return the payoffs for a deal at `price` on an offer that came after `waited` others."""
     value, cost = state.private["B"].value, state.private["A"].cost
     assert value is not None and cost is not None
     gain_a = price if game.frame == "keeps_item" else price - cost
@@ -92,7 +92,7 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
         ),
         "cents",
     )
-    # By the rules the seller is the AI and the buyer the human, whoever plays.
+    # In the rules, the seller is the AI and the buyer the human, whoever plays.
     seat_words: ClassVar[Mapping[str, str]] = {SEAT_NAMES["A"]: "A (seller)", SEAT_NAMES["B"]: "B (buyer)"}
     divisible: ClassVar[bool] = True
     legacy_defaults: ClassVar[Mapping[str, Any]] = {"refusal_guard": False, "reading": "literal"}
@@ -162,7 +162,7 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
         read = read_fairly if is_fair else read_reply
         found = read(text, rules, made > 0, last, asked)
         if isinstance(found, str):
-            # A game of before keeps its words, so that its records replay to the letter.
+            # An older game keeps its words, so that its records replay to the letter.
             is_explained = found == "malformed_number" and self.refusal_guard and not last
             return refusal(found, rules, made > 0, last, without_decimal_comma(text) if is_explained else "")
         return Offer(found.cents, message) if message and isinstance(found, Offer) else found
@@ -272,7 +272,7 @@ class Bargaining(Parameters, frozen=True, kw_only=True):
 
     @override
     def frontier(self, state: State[Public, Private]) -> tuple[tuple[float, float], ...]:
-        # The line of all prices in round 1, by its two ends; a later deal lies below it where both gain.
+        # The line of all prices in round 1, given by its two ends; a later deal lies below it if both gain.
         ends = (deal_payoffs(self, state, price, 0) for price in (self.price_lo, self.price_hi))
         return tuple((end["A"], end["B"]) for end in ends)
 

@@ -14,11 +14,10 @@ Rounds = Annotated[int, msgspec.Meta(ge=1, le=100_000)]
 Talk = Literal["none", "seller", "both"]
 Frame = Literal["profit", "keeps_item"]
 Told = tuple[str | int, ...]
-"""Knowledge that a seat is given of the other's number: a word, then the ends of a range or the members of a set in
-cents."""
+"""A seat's knowledge of the other's number: a word, then the ends of a range or the members of a set, in cents."""
 
 SEAT_NAMES: dict[Seat, str] = {"A": "AI", "B": "Human"}
-"""Names of seller and buyer in the status box and in the data."""
+"""Names of the seller and the buyer in the status box and the data."""
 
 
 class Terms(msgspec.Struct, frozen=True, gc=False):
@@ -66,7 +65,7 @@ class Public(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def last_response(self) -> bool:
-        """True if the offer of the last round stands, which can only be accepted or rejected."""
+        """True if the last round's offer stands, which can only be accepted or rejected."""
         return len(self.offers) == self.terms.rounds
 
 
@@ -78,7 +77,7 @@ class Private(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class Offer(msgspec.Struct, frozen=True, gc=False, omit_defaults=True, tag="offer"):
-    """A price in cents, with a message where the seat may talk."""
+    """A price in cents, with a message if the seat may talk."""
 
     cents: int
     message: str = ""
@@ -89,7 +88,7 @@ class Accept(msgspec.Struct, frozen=True, gc=False, tag="accept"):
 
 
 class Reject(msgspec.Struct, frozen=True, gc=False, tag="reject"):
-    """End the game without a deal: at the last response, or at any where walking away is allowed."""
+    """End the game without a deal: at the last response, or at any response if walking away is allowed."""
 
 
 Action = Offer | Accept | Reject

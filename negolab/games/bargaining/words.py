@@ -1,4 +1,4 @@
-"""The texts of the table of bargaining, which a study can say otherwise (`[texts.bargaining]`)."""
+"""The texts of the bargaining table, which a study can change (`[texts.bargaining]`)."""
 
 from negolab.texts import Texts
 

@@ -79,7 +79,7 @@ EXPLORE = {
     },
     "change": "rounds=3",
 }
-"""Sliders and figure of the card of the game in a notebook."""
+"""Sliders and figure on the game's card in a notebook."""
 
 __all__ = [
     "EXPLORE",

@@ -18,7 +18,7 @@ def allocate(
     Args:
         rule: "proportional" or "exact".
         stock: Units of each type.
-        ask_a: Units that A asks for; may exceed the stock; None is no deal (exact rule only).
+        ask_a: Units that A asks for; may exceed the stock; None for no deal (exact rule only).
         ask_b: The same for B.
 
     Returns:
@@ -41,7 +41,7 @@ def allocate(
 def _proportional(
     stock: Units, ask_a: Sequence[int] | None, ask_b: Sequence[int] | None
 ) -> tuple[Shares, Shares, bool]:
-    """Per type: asks within the stock are granted and the rest is lost; larger ones are scaled down to the stock."""
+    """For each type, grant asks within the stock, losing the rest, and scale larger ones down to the stock."""
     if ask_a is None or ask_b is None:
         raise ValueError("the proportional rule does not allow `no deal`: ask for 0 units")
     share_a: Shares = ()
@@ -60,7 +60,7 @@ def _proportional(
 
 
 def _exact(stock: Units, ask_a: Sequence[int] | None, ask_b: Sequence[int] | None) -> tuple[Shares, Shares, bool]:
-    """Grant both asks if they add up to the whole stock of every type, else nothing."""
+    """Grant both asks if they add up to the whole stock of every type, otherwise nothing."""
     if ask_a is not None and ask_b is not None:
         rows = zip(stock, ask_a, ask_b, strict=True)
         if all(0 <= a <= units and a + b == units for units, a, b in rows):
@@ -70,7 +70,7 @@ def _exact(stock: Units, ask_a: Sequence[int] | None, ask_b: Sequence[int] | Non
 
 
 def points(shares: Sequence[float], values: Sequence[int]) -> float:
-    """Return units received times own value, summed over the types."""
+    """Return the units received times the seat's values, summed over the types."""
     total = 0.0
     for share, value in zip(shares, values, strict=True):
         total += share * value
@@ -83,6 +83,6 @@ def complement(stock: Units, keep: Units) -> Units:
 
 
 def halves(stock: Units, is_first: bool) -> Units:
-    """Return half of each type. Odd units of types 0, 2, ... go to the first speaker, those of other types to the other
-    seat, so that both halves add up to the stock."""
+    """Return half of each type. Odd units of types 0, 2, ... go to the first speaker, those of the other types to the
+    other seat, so that both halves add up to the stock."""
     return tuple([units // 2 + (units % 2 if (at % 2 == 0) == is_first else 0) for at, units in enumerate(stock)])

@@ -1,4 +1,4 @@
-"""Draws of stocks, values and hands: one per round, or fewer where `redraw` says so; and redraws of one seat's."""
+"""Draws of stocks, values and hands (one per round, or fewer if `redraw` says so), and redraws of one seat's."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from negolab.games.split.parameters import Parameters, Row, require
 from negolab.games.split.state import BEATEN_BY, BEATS, HANDS, HIGH, LOW, Draw, Hand, Position, Private, Schedule, Units
 
 Context = tuple[Units, Units, Units]
-"""A stock, the values of A and the values of B."""
+"""A stock, A's values and B's values."""
 
 DOND_TOTAL = 10
 """Worth of the whole stock to each seat in Deal or No Deal."""
@@ -82,10 +82,10 @@ def draw_values(game: Parameters, rng: random.Random) -> Units:
 
 
 def draw_partner_values(game: Parameters, values: Units, rng: random.Random) -> Units | None:
-    """Draw values for the other seat; None: the pair is rejected and must be drawn again.
+    """Draw values for the other seat; None if the pair is rejected and must be drawn again.
 
-    Repeated until accepted, this draws the allowed pairs with equal probability. For equal totals only the last type is
-    adjusted, which keeps the probabilities equal and rejections rare.
+    Repeated until accepted, this draws the allowed pairs with equal probability. For equal totals, only the last type
+    is adjusted, which keeps the probabilities equal and rejections rare.
     """
     if game.source == "ten_one_exclusive":
         drawn = tuple([LOW if value == HIGH else HIGH for value in values])
@@ -106,12 +106,12 @@ def _is_possible(game: Parameters, value: int) -> bool:
 
 
 def _is_valid_pair(a: Units, b: Units) -> bool:
-    """Return True if every type is worth something to a seat, and some type to both."""
+    """Return True if every type is worth something to some seat, and some type to both."""
     return all(map(any, zip(a, b, strict=True))) and any(map(all, zip(a, b, strict=True)))
 
 
 def _assign_fixed_rows(game: Parameters, starter: Seat, rng: random.Random) -> dict[Seat, Units]:
-    """Assign the high row to A, by a coin flip, or to the seat that does not speak first."""
+    """Assign the high row, as `roles` says, to A, by a coin flip, or to the seat that does not speak first."""
     high, low = game.fixed
     owner: Seat = "A"
     if game.roles == "random":
@@ -130,7 +130,7 @@ def _draw_hands(game: Parameters, winner: Seat, rng: random.Random) -> Draw:
 
 
 def values_of_hands(game: Parameters, winner: Seat) -> dict[Seat, Units]:
-    """Return the values of both seats, given the winner of the hands."""
+    """Return both seats' values, given the winner of the hands."""
     return {seat: (HIGH if seat == winner else LOW,) * len(game.items) for seat in SEATS}
 
 
@@ -138,8 +138,8 @@ def values_of_hands(game: Parameters, winner: Seat) -> dict[Seat, Units]:
 def corpus_scenarios() -> tuple[Context, ...]:
     """Return every (counts, values of A, values of B) that the rules of the Deal or No Deal corpus allow.
 
-    5 to 7 objects, 1 to 5 of each type; everything is worth 10 to each seat; every type is worth something to a seat
-    and some type to both (Lewis et al. 2017). The corpus itself uses a part of them.
+    There are 5 to 7 objects, 1 to 5 of each type; together they are worth 10 to each seat; every type is worth
+    something to some seat, and some type to both (Lewis et al. 2017). The corpus itself uses some of these scenarios.
     """
     return tuple(
         (counts, a, b)
@@ -182,8 +182,7 @@ _MAX_TRIES = 2000
 
 
 def vary(game: Parameters, state: Position, seat: Seat, rng: random.Random) -> Position | None:
-    """Redraw what `seat` alone knows; None where it knows nothing alone: values are public or follow from the
-    other's."""
+    """Redraw what only `seat` knows; None if there is nothing, because values are public or follow from the other's."""
     if game.show == "both" or game.source in ("fixed", "ten_one_exclusive"):
         return None
     assert isinstance(state.hidden, Schedule)
@@ -197,14 +196,14 @@ def vary(game: Parameters, state: Position, seat: Seat, rng: random.Random) -> P
 
 
 def _with_draw(private: Private, drawn: Draw, seat: Seat) -> Private:
-    """Replace the drawn part of a private state; after the end of a match it has none."""
+    """Replace the drawn part of a private state; after the end of a match, it has none."""
     values = drawn.values[seat] if private.values is not None else None
     hand = drawn.hands[seat] if private.hand is not None and drawn.hands is not None else None
     return Private(values, hand, private.ask, private.lapsed, private.earned)
 
 
 def _vary_hands(game: Parameters, rounds: tuple[Draw, ...], seat: Seat, rng: random.Random) -> tuple[Draw, ...]:
-    """Redraw the winners, against the same hands of the other seat."""
+    """Redraw the winners, keeping the other seat's hands."""
     varied: list[Draw] = []
     wins = False
     for drawn in rounds:
@@ -217,7 +216,7 @@ def _vary_hands(game: Parameters, rounds: tuple[Draw, ...], seat: Seat, rng: ran
 
 
 def _vary_values(game: Parameters, rounds: tuple[Draw, ...], seat: Seat, rng: random.Random) -> tuple[Draw, ...]:
-    """Redraw the values of `seat` in every round, or once where they are drawn once a match."""
+    """Redraw the values of `seat` in every round, or once if values are drawn once per match."""
     if game.redraw == "all":
         return tuple(_with_values(drawn, seat, _redraw_values(game, drawn, seat, rng)) for drawn in rounds)
     values = _redraw_values(game, rounds[0], seat, rng)

@@ -72,13 +72,13 @@ def best_joint(stock: Units, values_a: Units, values_b: Units) -> int:
 
 
 def best_joint_of_match(state: Position) -> float:
-    """Return the largest sum of points over all rounds of the schedule, those never played included."""
+    """Return the largest sum of points over all rounds in the schedule, including those never played."""
     assert isinstance(state.hidden, Schedule)
     return float(sum(best_joint(drawn.stock, drawn.values["A"], drawn.values["B"]) for drawn in state.hidden.rounds))
 
 
 def _unit_counts(settled: Settled) -> Row:
-    """Count units asked for beyond the stock, and units that nobody received."""
+    """Count the units asked for beyond the stock, and the units that nobody received."""
     none = (0,) * len(settled.stock)
     asked = zip(settled.stock, settled.asks["A"] or none, settled.asks["B"] or none, strict=True)
     given = zip(settled.stock, settled.shares["A"], settled.shares["B"], strict=True)
@@ -90,7 +90,7 @@ def _unit_counts(settled: Settled) -> Row:
 
 def _winner_share(settled: Settled, values: dict[Seat, Units]) -> float | None:
     """Return the share of units received by the seat that values them more: 1 if cooperative, 1/2 if both ask for
-    all."""
+    everything."""
     received, there = 0.0, 0
     for at, (a, b) in enumerate(zip(values["A"], values["B"], strict=True)):
         if a != b:
@@ -109,7 +109,7 @@ def _mean_ask(settled: Settled, values: dict[Seat, Units], seat: Seat, *, high: 
 
 
 def _honest(game: Parameters, public: Public, number: int, drawn: Draw, seat: Seat) -> bool | None:
-    """Return True if the seat's last statement in the round was true; None if there was none or nothing to state."""
+    """Return True if the seat's last statement in the round was true; None if there was none, or nothing to state."""
     if game.show == "both":
         return None
     texts = [sent.text for sent in public.messages if sent.round == number and sent.seat == seat]
@@ -136,7 +136,7 @@ def _pareto(game: Parameters, settled: Settled, values: dict[Seat, Units]) -> bo
 
 
 def whole_unit_frontier(stock: Units, values_a: Units, values_b: Units) -> list[tuple[int, int]]:
-    """Return the undominated pairs of points over all divisions in whole units, by falling points of A."""
+    """Return the undominated pairs of points over all divisions in whole units, in falling order of A's points."""
     pairs = [(0, 0)]
     for units, a, b in zip(stock, values_a, values_b, strict=True):
         grown = {(x + n * a, y + (units - n) * b) for x, y in pairs for n in range(units + 1)}
@@ -198,11 +198,11 @@ def _forfeits(state: Position) -> list[list[Any]]:
 
 
 MAX_DIVISIONS = 20_000
-"""Largest number of divisions of a stock for which its frontier is listed."""
+"""Largest number of divisions of a stock for which the frontier is listed."""
 
 
 def offered(state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
-    """Return the points of a proposal in its own round, if the other seat kept just what it leaves.
+    """Return the points that a proposal would pay in its own round if the other seat kept just what it leaves.
 
     () for messages and `no deal`.
     """
@@ -214,15 +214,15 @@ def offered(state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int
 
 
 def stakes(state: Position, seat: Seat, action: Action) -> tuple[dict[Seat, int | float], ...]:
-    """Return what a proposal would pay as `offered` says, with points earned before."""
+    """Return what a proposal would pay according to `offered`, plus the points earned before."""
     own = state.private
     return tuple({s: sum((*own[s].earned, pay[s]), 0.0) for s in SEATS} for pay in offered(state, seat, action))
 
 
 def frontier(state: Position) -> tuple[tuple[float, float], ...]:
-    """Return the frontier of this round's divisions in whole units, with points earned before.
+    """Return the frontier of this round's divisions in whole units, plus the points earned before.
 
-    () when the match is over and for more than `MAX_DIVISIONS` divisions.
+    () when the match is over or there are more than `MAX_DIVISIONS` divisions.
     """
     public = state.public
     if public.phase == "over" or _count_divisions(public.stock) > MAX_DIVISIONS:
@@ -242,25 +242,27 @@ _BY_SEAT = ("ask_low", "ask_high", "honesty_rate")
 
 
 def measures(record: Record) -> dict[str, Any]:
-    """Return the measures of split beyond those of any game: means over the rounds that were played.
+    """Return the measures of a split match beyond those common to all games: means over the rounds played.
 
-    `efficiency`, which every game has, pools the rounds, and counts those that a forfeit cut off. A mean of nothing is
-    None.
+    `efficiency`, which every game has, pools the rounds and includes those that a forfeit cut off. A mean of no values
+    is None.
 
     Returns:
-        rounds: rounds that were played
-        mean_efficiency: mean over rounds of points paid per points possible
-        agreement_rate: share of rounds whose division was agreed
+        rounds: rounds played
+        mean_efficiency: mean over rounds of the points paid as a share of those possible
+        agreement_rate: share of rounds in which the division was agreed
         overclaim_rate: share of rounds in which both together asked for more than there was
         overclaim_units: mean units that both together asked for beyond the stock
         unallocated_units: mean units that nobody got
-        winner_share: mean share of the units that the seats value differently that went to whoever values them more
-        pareto_rate: share of rounds with a division that no other one dominates, of stocks of 20,000 divisions at most
+        winner_share: of the units that the seats value differently, the mean share that went to whoever values them
+            more
+        pareto_rate: share of rounds with a division that no other one dominates, for stocks with at most 20,000
+            divisions
         ask_low: mean units asked for of types that the seat values less than the other does
         ask_high: mean units asked for of types that the seat values more than the other does
         honesty_rate: share of rounds in which the seat's last statement was true
         truth: share of all the seat's statements that were true
-        forfeited_turns: turns of both seats that were forfeited
+        forfeited_turns: forfeited turns of both seats
     """
     told = record.game.details(final_state(record))["measures"]
     return {
@@ -273,8 +275,8 @@ def measures(record: Record) -> dict[str, Any]:
 
 
 def claims(record: Record) -> tuple[Claim, ...]:
-    """Return every readable statement of a hand (Trust-and-Split) or of own values with the truth of its round, in
-    order; () where both seats see both values."""
+    """Return every readable statement of a hand (Trust-and-Split) or of a seat's own values with its round's truth, in
+    order; () if both seats see both values."""
     game: Any = record.game
     schedule = start_state(record).hidden
     assert isinstance(schedule, Schedule)
@@ -295,4 +297,4 @@ def claims(record: Record) -> tuple[Claim, ...]:
 
 
 MEASURES = measures
-"""All measures of a match at once, because they share its replay."""
+"""All measures of a match together, because they share one replay."""

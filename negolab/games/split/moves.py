@@ -1,4 +1,4 @@
-"""The moves of split: a message while seats talk, then how many units of each type to keep."""
+"""The moves of split: a message while the seats talk, then how many units of each type to keep."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def moves(told: Parameters, seen: Seen, talk: int) -> Moves:
 
 def _talk(told: Parameters, seen: Seen, talk: int) -> Moves:
     def made(message: str) -> Action | Invalid:
-        # As the tagged text it would be, so that what was said is read as it is when a model writes it freely.
+        # Parsed as tagged text, so that it is read the same as when a model writes it freely.
         return told.parse(f"<message>{message}</message>", seen)
 
     ends = (Choice((SELECTION,), label=WORDS.END_TALK),) if told.is_free else ()
@@ -42,7 +42,7 @@ def _keep(told: Parameters, seen: Seen) -> Moves:
     units = Group({item: Count(0, most, label=WORDS.KEEP.format(item=WORDS.item(item))) for item, most in stock})
     exact = told.rule == "exact"
     keep = Either((units, Choice((_NO_DEAL,), label=WORDS.PROPOSE_NO_DEAL))) if exact else units
-    # Like the game's own request, it names no number that could be taken for advice.
+    # Like the game's own request, this names no number that could be taken for advice.
     no_deal = f" If you want no deal: {as_json({'keep': _NO_DEAL})}." if exact else ""
     words = f'{HEAD}: {{"keep":{shown(units)}}} with a whole number for each n, what you keep for yourself.{no_deal}'
     return Moves((Move("keep", made, {"keep": keep}),), tag="", bare=True, told=words)

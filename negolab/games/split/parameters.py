@@ -24,7 +24,7 @@ Talk = Literal["quota", "free"]
 Fallback = Literal["zero", "end"]
 
 MAX_WHOLE = 2**53
-"""Points are floats, which hold whole numbers exactly up to here."""
+"""Points are floats, which are exact for whole numbers up to this one."""
 Whole = Annotated[int, Meta(ge=0, le=MAX_WHOLE)]
 Positive = Annotated[int, Meta(ge=1, le=MAX_WHOLE)]
 Row = tuple[Whole, ...]
@@ -34,15 +34,15 @@ _DRAWN_STOCK = ("dond", "corpus", "contexts")
 
 
 class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
-    """Parameters of all variants.
+    """Parameters for all variants.
 
-    `reading` says whether a text is read as it was meant or by the letter. `stock` counts units per type (None:
-    drawn with the values); `source` says where values come from, from `low` to `high` or from the rows of `fixed`
-    or from `contexts`, and `roles` who gets which row or hand. `equal_totals` and `conflict` keep only some draws;
-    `redraw` says how often there is one. `show` is what a seat sees of the round, `reveal` whether its summary
-    publishes values and points. With `talk="quota"` each seat sends `quota` messages per round; with `talk="free"`
-    either seat ends the talk in its turn, and there are at most `talk_limit` messages. `max_chars` counts
-    characters of a message, `attempts` replies per turn, after which the `fallback` is filed or the match ends.
+    `reading` says whether a text is read as meant or literally. `stock` is the units per type (None: drawn with the
+    values); `source` says where values come from (from `low` to `high`, the rows of `fixed`, or `contexts`), and
+    `roles` who gets which row or hand. `equal_totals` and `conflict` keep only some draws; `redraw` says how often
+    there is one. `show` is what a seat sees of the round; `reveal` says whether its summary publishes values and
+    points. With `talk="quota"`, each seat sends `quota` messages per round; with `talk="free"`, either seat may end the
+    talk in its turn, and there are at most `talk_limit` messages. `max_chars` limits the characters of a message and
+    `attempts` the replies per turn, after which the `fallback` is filed or the match ends.
     """
 
     reading: Reading = "fair"
@@ -88,18 +88,18 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
 
     @property
     def messages_each(self) -> int:
-        """The most messages that a seat can send in a round; 0: there is no talk."""
+        """The most messages that a seat can send in a round; 0 if there is no talk."""
         return (self.talk_limit + 1) // 2 if self.is_free else self.quota
 
 
 def require(fits: bool, name: str, value: Any, must: str) -> None:
-    """Raise `ValueError` that `name` must be `must`, unless the value fits."""
+    """Raise a `ValueError` saying that `name` must be `must`, unless the value fits."""
     if not fits:
         raise ValueError(f"{name} must be {must}, not {value!r}")
 
 
 def _to_tuples(rows: Any) -> Any:
-    """Convert lists, and lists in them, to tuples."""
+    """Convert lists, including nested ones, to tuples."""
     return tuple([_to_tuples(row) for row in rows]) if type(rows) in (list, tuple) else rows
 
 
@@ -136,7 +136,7 @@ def _check_redraw(game: Parameters) -> None:
 
 
 def _check_support(game: Parameters) -> None:
-    """Require that some pair of values is allowed: drawing again until one is would never end."""
+    """Require that some pair of values is allowed; otherwise, drawing until one is would never end."""
     source, width = game.source, len(game.items)
     restricted = game.equal_totals or game.conflict
     allowed = source in ("uniform", "ten_one_ties", "ten_one_exclusive")

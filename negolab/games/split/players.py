@@ -1,6 +1,7 @@
-"""Scripted allocators for split games; in docstrings, Q is the stock, v and w own and other's values.
+"""Scripted allocators for split games; in docstrings, Q is the stock, and v and w are a seat's own and the other's
+values.
 
-Several are the fixed partners and bounds of the published split games (arXiv 2406.14662, 2511.19405).
+Several are the fixed partners and bounds in the published split games (arXiv 2406.14662, 2511.19405).
 """
 
 from __future__ import annotations
@@ -30,21 +31,21 @@ from negolab.protocols import Scripted
 
 
 def messages_this_round(seen: Seen, seat: Seat) -> list[str]:
-    """Return the messages of a seat in this round, in order."""
+    """Return a seat's messages in this round, in order."""
     public = seen.public
     return [sent.text for sent in public.messages if sent.round == public.round and sent.seat == seat]
 
 
 def stated_by(game: Split, seen: Seen, seat: Seat) -> Statement | None:
-    """Return the latest readable statement of a seat about itself in this round."""
+    """Return a seat's latest readable statement about itself in this round."""
     return latest_statement(messages_this_round(seen, seat), game.items, game.show == "hand")
 
 
 def known_values(game: Split, seen: Seen, own: Statement | None) -> tuple[Units, Units] | None:
-    """Return own and other's values if both are known, taking `own` for the seat's own statement.
+    """Return the seat's own and the other's values if both are known, taking `own` for the seat's own statement.
 
-    They are known if values are public, or if the other announced its values, or a hand that differs from the own one
-    and so decides who wins.
+    They are known if values are public, or if the other announced its values, or a hand that differs from the seat's
+    own and so decides who wins.
     """
     public = seen.public
     if public.values is not None:
@@ -67,7 +68,7 @@ def equal_share(seen: Seen) -> Units:
 
 
 def latest_offer(game: Split, seen: Seen) -> tuple[Seat, Units] | None:
-    """Return the author of the round's latest readable offer, and what it would keep."""
+    """Return the author of the round's latest readable offer, and what the author would keep."""
     public = seen.public
     for sent in reversed(public.messages):
         if sent.round != public.round:
@@ -79,7 +80,7 @@ def latest_offer(game: Split, seen: Seen) -> tuple[Seat, Units] | None:
 
 
 def share_left_by_other(game: Split, seen: Seen) -> Units | None:
-    """Return what the other seat's latest readable offer of this round leaves."""
+    """Return what the other seat's latest readable offer in this round leaves."""
     for text in reversed(messages_this_round(seen, other(seen.seat))):
         keep = parse_offer(text, game.items, seen.public.stock)
         if keep is not None:
@@ -105,21 +106,21 @@ class Allocator(Scripted):
         return Message(text if is_sendable(text, game.max_chars) else "")
 
     def says(self, game: Split, seen: Seen) -> str:
-        """Return the next message; the empty text is a pass."""
+        """Return the next message; an empty text is a pass."""
         return ""
 
     def ends_talk(self, game: Split, seen: Seen, text: str) -> bool:
-        """Return True to end free talk instead of saying `text`: it has nothing to say and the other had its turn."""
+        """Return True to end free talk instead of saying `text`: there is nothing to say, and the other has spoken."""
         return not text and bool(messages_this_round(seen, other(seen.seat)))
 
     def keeps(self, game: Split, seen: Seen) -> Units | None:
-        """Return what it proposes to keep; None: no deal."""
+        """Return what to propose to keep; None for no deal."""
         raise NotImplementedError
 
 
 class Greedy(Allocator):
-    """Asks for everything: all of every type, and says nothing. In one round of the proportional rule this is strictly
-    dominant, and in a finite repetition the only subgame-perfect play."""
+    """Asks for everything: all of every type, and says nothing. In one round under the proportional rule, this is
+    strictly dominant; in a finite repetition, it is the only subgame-perfect play."""
 
     @override
     def keeps(self, game: Split, seen: Seen) -> Units:
@@ -127,8 +128,8 @@ class Greedy(Allocator):
 
 
 class Equal(Allocator):
-    """Asks for half: of every type, and says nothing; the odd unit of types 0, 2, ... goes to the round's first
-    speaker, of the others to the other seat."""
+    """Asks for half: of every type, and says nothing; the odd unit goes to the round's first speaker for types 0, 2,
+    ... and to the other seat for the others."""
 
     @override
     def keeps(self, game: Split, seen: Seen) -> Units:
@@ -146,7 +147,7 @@ class Announcer(Allocator):
         )
 
     def claim(self, game: Split, seen: Seen) -> Statement | None:
-        """Return what it says of itself; None where there is nothing to say."""
+        """Return what to say about oneself; None if there is nothing to say."""
         return true_statement(seen.private)
 
     @override
@@ -155,14 +156,14 @@ class Announcer(Allocator):
         return equal_share(seen) if pair is None else self.divides(seen, *pair)
 
     def divides(self, seen: Seen, own: Units, others: Units) -> Units:
-        """Return what it keeps when it knows both seats' values, or believes to."""
+        """Return what to keep when both seats' values are known or believed to be known."""
         raise NotImplementedError
 
 
 class Welfare(Announcer):
-    """Divides by the higher value: announces its value or hand once per round. If both values are known it takes all of
-    the types it values more, nothing of those it values less and half on a tie, which maximises joint points; else it
-    asks for half."""
+    """Divides by the higher value: announces its value or hand once per round. If both values are known, it takes all
+    of the types it values more, nothing of those it values less and half on a tie, which maximizes joint points;
+    otherwise it asks for half."""
 
     @override
     def divides(self, seen: Seen, own: Units, others: Units) -> Units:
@@ -171,8 +172,8 @@ class Welfare(Announcer):
 
 
 class Truthful(Announcer):
-    """Divides in proportion: announces its value or hand once per round. If both values are known it divides each type
-    in proportion to them, rounded so that two such players complement each other; else it asks for half."""
+    """Divides in proportion: announces its value or hand once per round. If both values are known, it divides each type
+    in proportion to them, rounded so that two such players complement each other; otherwise it asks for half."""
 
     @override
     def divides(self, seen: Seen, own: Units, others: Units) -> Units:
@@ -182,16 +183,17 @@ class Truthful(Announcer):
 
 
 def _proportional(units: int, own: int, others: int, first: bool) -> int:
-    """Divide units in proportion to the values: the first speaker's part is rounded, the other seat takes the rest."""
+    """Divide units in proportion to the values: the first speaker's part is rounded, and the other seat takes the
+    rest."""
     f, g = (own, others) if first else (others, own)
     rounded = (2 * units * f + f + g) // (2 * (f + g))
     return rounded if first else units - rounded
 
 
 class Liar(Truthful):
-    """Lies about its value: announces a lie once per round and then divides as `truthful` would if it were true: the
-    highest value there is, or the hand that beats the other's if it has heard one, else the hand that its own beats.
-    Silent where values are public."""
+    """Lies about its value: announces a lie once per round and then divides as `truthful` would if it were true. The
+    lie is the highest value there is, or the hand that beats the other's if it has heard one, or else the hand that its
+    own beats. Silent if values are public."""
 
     @override
     def claim(self, game: Split, seen: Seen) -> Statement | None:
@@ -206,9 +208,9 @@ class Liar(Truthful):
 
 
 class TitForTat(Welfare):
-    """Punishes greed for a round: plays as `welfare`. If in the last round the other seat asked for more of some type
-    than its welfare share (all, nothing, or on a tie half, rounded up), it punishes for one round: it passes and asks
-    for all. Needs `reveal`."""
+    """Punishes greed for a round: plays like `welfare`. If, in the last round, the other seat asked for more of some
+    type than its welfare share (all, nothing or, on a tie, half rounded up), it punishes for one round: it passes and
+    asks for all. Needs `reveal`."""
 
     @override
     def check(self, game: AnyGame) -> None:
@@ -225,7 +227,7 @@ class TitForTat(Welfare):
 
 
 def _was_greedy(seen: Seen) -> bool:
-    """Return True if the other seat asked in the last round for more of some type than its welfare share."""
+    """Return True if, in the last round, the other seat asked for more of some type than its welfare share."""
     if not seen.public.history:
         return False
     last, away = seen.public.history[-1], other(seen.seat)
@@ -256,7 +258,7 @@ class OfferMaker(Allocator):
 
     @override
     def ends_talk(self, game: Split, seen: Seen, text: str) -> bool:
-        """Return True if the other's latest offer is what its own latest one leaves: they agreed."""
+        """Return True if its own latest offer keeps what the other's latest one leaves: they agreed."""
         own = [parse_offer(said, game.items, seen.public.stock) for said in messages_this_round(seen, seen.seat)[-1:]]
         return own != [] and own[0] is not None and own[0] == share_left_by_other(game, seen)
 
@@ -265,7 +267,7 @@ class OfferMaker(Allocator):
         raise NotImplementedError
 
     def demands(self, game: Split, seen: Seen) -> Units:
-        """Return what it offers to keep."""
+        """Return the units that it offers to keep."""
         raise NotImplementedError
 
     @override
@@ -284,7 +286,7 @@ def _own_values(seen: Seen) -> Units:
 
 
 class Agreeable(OfferMaker):
-    """Agrees easily: to any offer that leaves it something; until then it asks for all units of the types it values.
+    """Agrees easily: to any offer that leaves it something; until then, it asks for all units of the types it values.
     For the exact rule with private values."""
 
     @override
@@ -298,8 +300,8 @@ class Agreeable(OfferMaker):
 
 class Concede(OfferMaker):
     """Concedes evenly: its k-th of K messages aspires to 1 - k / (2 K) of what everything is worth to it. It agrees to
-    an offer that leaves that much, else it offers to keep the fewest units that do. For the exact rule with private
-    values."""
+    an offer that leaves it that much; otherwise, it offers to keep the fewest units worth that much. For the exact rule
+    with private values."""
 
     @override
     def accepts(self, game: Split, seen: Seen, gain: int) -> bool:
@@ -310,7 +312,7 @@ class Concede(OfferMaker):
         return smallest_share(seen.public.stock, _own_values(seen), self.aspiration(game, seen))
 
     def aspiration(self, game: Split, seen: Seen) -> int:
-        """Return the fewest whole points that are not below the aspired share."""
+        """Return the smallest whole number of points that reaches the aspired share."""
         k, whole = len(messages_this_round(seen, seen.seat)) + 1, 2 * game.messages_each
         return -(-points_of(seen.public.stock, _own_values(seen)) * (whole - k) // whole)
 
@@ -340,7 +342,7 @@ def _divisions(stock: Units, units: int) -> list[Units]:
 
 
 def points_of(units: Units, values: Units) -> int:
-    """Return the points of whole units."""
+    """Return the points for whole units."""
     return sum(n * value for n, value in zip(units, values, strict=True))
 
 

@@ -1,4 +1,5 @@
-"""Prompts of split games, from the observation alone: the rules, the past, own information and what is asked now."""
+"""Prompts for split games, from the observation alone: the rules, the past, the seat's own information and what is
+asked now."""
 
 from __future__ import annotations
 
@@ -309,7 +310,7 @@ def _request(game: Parameters, seen: Seen) -> str:
 
 
 def reply_format(game: Parameters, seen: Seen) -> str:
-    """Say on a line of its own how the reply that is due is written in words."""
+    """Describe on a separate line how the reply that is due is written in words."""
     how = "<message>your text</message>: only the text inside is delivered."
     if seen.public.phase != "talk":
         how = f"{_example(game)} with a whole number for each n."

@@ -1,8 +1,8 @@
 """Parsing of replies: messages and proposals. Every step is linear in the length of the text.
 
-A proposal may be written in tagged regions, `Proposal:` lines, a JSON object or plainly; if a reply holds several,
-they must all agree: guessing which one was meant would hide misread bids. Letters are matched without case, but only
-ASCII ones; digits are 0-9 alone; whitespace is Unicode's.
+A proposal may be written in tagged regions, `Proposal:` lines, a JSON object or plainly; if a reply holds several, they
+must all agree, because guessing which one was meant would hide misread bids. Matching ignores case, but only of ASCII
+letters; digits are only 0-9; whitespace is Unicode's.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ _MAX_REASON = 499
 _MARKUP = str.maketrans("*`", "  ")
 
 SELECTION = "<selection>"
-"""Word with which a seat ends free talk."""
+"""The word with which a seat ends free talk."""
 NO_DEAL = "<no_deal/>"
 NO_AGREEMENT = "<no_agreement>"
-"""No deal in games of free talk."""
+"""The tag for no deal in games with free talk."""
 _NO_AGREEMENT = re.compile(r"<no_agreement(?: ?/)?>", re.ASCII | re.IGNORECASE)
 
 
 def lower_ascii(text: str) -> str:
-    """Lower ASCII letters and change nothing else, so that positions stay."""
+    """Lowercase ASCII letters and change nothing else, so that positions stay the same."""
     if text.isascii():
         return text.lower()
-    # Bytes know only ASCII letters, and beyond ASCII this is ten times faster than a translation table.
+    # Bytes lowercase only ASCII letters, and beyond ASCII this is ten times faster than a translation table.
     return text.encode("utf-8", "surrogatepass").lower().decode("utf-8", "surrogatepass")
 
 
 def refusal(code: str, reason: str) -> Invalid:
-    """Return the `Invalid` of a code."""
+    """Return the `Invalid` for a code."""
     kind: InvalidKind = "rule" if code in _RULES else "format"
     return Invalid((code,), reason[:_MAX_REASON], kind)
 
 
 def strip_reasoning(text: str) -> str | Invalid:
     """Remove reasoning from a reply. Reasoning must never become public, so everything before a closing tag is removed,
-    opened or not: chat templates open it for the model."""
+    even if it was not opened: chat templates open it for the model."""
     low = lower_ascii(text)
     if "<think" in low or "</think" in low:
         ends = [low.rfind(tag) + len(tag) for tag in _CLOSED if tag in low]
@@ -63,7 +63,7 @@ def strip_reasoning(text: str) -> str | Invalid:
 
 
 def read_message(text: str, max_chars: int) -> Message | Invalid:
-    """Read the text in the message tag, or the whole reply without one."""
+    """Read the text in the message tag, or the whole reply if there is none."""
     said = strip_reasoning(text)
     if isinstance(said, Invalid):
         return said
@@ -96,7 +96,7 @@ def read_free_talk(text: str, max_chars: int) -> Message | EndTalk | Invalid:
 
 
 def is_sendable(text: str, max_chars: int, *, free: bool = False) -> bool:
-    """Return True if the message is read back unchanged; `free`: in talk that a tag ends."""
+    """Return True if the message is read back unchanged; `free` is True for talk that a tag ends."""
     if len(text) > max_chars or text != text.strip():
         return False
     read = read_free_talk if free else read_message
@@ -107,12 +107,12 @@ def is_sendable(text: str, max_chars: int, *, free: bool = False) -> bool:
 
 
 def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid:
-    """Return the message of a talk with its tags; what stands around it is never delivered.
+    """Return the message in a reply, with its tags; the text around it is never delivered.
 
     Args:
         text: The reply.
-        items: Names of the item types, whose proposals have no place in talk.
-        free: The tag `SELECTION` alone ends the talk.
+        items: Names of the item types; proposals for them have no place in talk.
+        free: True if the tag `SELECTION` alone ends the talk.
     """
     said = strip_reasoning(text)
     if isinstance(said, Invalid):
@@ -126,13 +126,13 @@ def fair_talk(text: str, items: tuple[str, ...], *, free: bool) -> str | Invalid
             code = "several_messages" if inside else "message_missing"
             reason = "Write <message>your text</message>: only what is inside is delivered."
             return refusal(code, "Your reply holds several messages: send exactly one." if inside else reason)
-        # Beside a message, the tag is a contradiction that the grammar refuses.
+        # Beside a message, the tag is a contradiction, which the grammar refuses.
         return f"{inside}{SELECTION}" if free and SELECTION in lower_ascii(around) else inside
     return SELECTION
 
 
 def around_message(said: str) -> tuple[str, str, str]:
-    """Part a reply into what stands before its message, the message with its tags, and what stands behind."""
+    """Split a reply into what precedes its message, the message with its tags, and what follows it."""
     low, line, at = lower_ascii(said), 0, 0
     for opening in _MESSAGE.finditer(low):
         start = opening.start()
@@ -146,12 +146,12 @@ def around_message(said: str) -> tuple[str, str, str]:
 
 
 def fair_proposal(text: str, items: tuple[str, ...], *, free: bool) -> str:
-    """Return a reply without quoted lines, fences, proposals behind a negation, and no deal under a condition.
+    """Return a reply without quoted lines, fences, proposals after a negation, or no deal under a condition.
 
     Args:
         text: The reply.
         items: Names of the item types.
-        free: No deal has a second tag, as after free talk.
+        free: True if no deal has a second tag, as after free talk.
     """
     kept = "\n".join(spoken_lines(_NO_AGREEMENT.sub(NO_DEAL, text) if free else text))
     low, parts, end = lower_ascii(kept), [], 0
@@ -197,7 +197,7 @@ def singular_and_plural(item: str) -> tuple[str, str]:
 
 @lru_cache(maxsize=256)
 def name_table(items: tuple[Any, ...]) -> NameTable:
-    """Build the table of these types; `ValueError` if a name is malformed or two of them could be confused."""
+    """Build the table for these types; raise `ValueError` if a name is malformed or two of them could be confused."""
     if not items:
         raise ValueError("items must name at least one type, not ()")
     types: dict[str, int] = {}
@@ -219,7 +219,7 @@ def name_table(items: tuple[Any, ...]) -> NameTable:
 # Bodies of proposals: a list of units, `<hats>4</hats>` elements, a JSON object, a number, or no deal.
 
 Pairs = list[tuple[str, str]]
-"""(name, digits) in the order written; names not yet known, digits not yet converted."""
+"""(name, digits) in the order written; names are not yet checked, and digits not yet converted."""
 
 _ENTRY = re.compile(r"([0-9]++)\s*+([a-z]++)|([a-z]++)\s*+[:=]\s*+([0-9]++)")
 _BETWEEN = re.compile(r"(?:[\s,;&]|and(?![a-z]))++")
@@ -245,7 +245,7 @@ def read_list(text: str, table: NameTable, stock: Units) -> Proposal | Invalid:
 
 
 def proposal_from_pairs(pairs: Iterable[tuple[str, str]], table: NameTable, stock: Units) -> Proposal | Invalid:
-    """Check pairs and collect units per type: each type at most once, at least one, the others 0, none above the
+    """Check pairs and collect units per type: each type at most once, at least one type, the others 0, none above the
     stock."""
     keep: dict[int, int] = {}
     for name, digits in pairs:
@@ -267,7 +267,8 @@ def proposal_from_pairs(pairs: Iterable[tuple[str, str]], table: NameTable, stoc
 
 
 def _bounded_int(digits: str, most: int) -> int | None:
-    """Parse a number, None if above `most`. Lengths are compared first: conversion takes time and has limits."""
+    """Parse a number; None if it is above `most`. Lengths are compared first, because conversion takes time and has
+    limits."""
     digits = digits.lstrip("0") or "0"
     if len(digits) > len(str(most)):
         return None
@@ -276,7 +277,7 @@ def _bounded_int(digits: str, most: int) -> int | None:
 
 
 def _trim(text: str) -> str:
-    """Strip whitespace, and full stops, commas and semicolons at the end."""
+    """Strip whitespace, and any periods, commas and semicolons at the end."""
     end = len(text)
     while end and (text[end - 1] in ".,;" or text[end - 1].isspace()):
         end -= 1
@@ -377,7 +378,7 @@ def _listed(table: NameTable) -> str:
 
 
 def _shorten(item: str) -> str:
-    """Shorten a very long name, since reasons are short."""
+    """Shorten a very long name, because reasons are short."""
     return item if len(item) <= 40 else item[:37] + "..."
 
 
@@ -391,12 +392,12 @@ _MAX_CACHED = 160
 
 
 def read_proposal(text: str, items: tuple[str, ...], stock: Units, exact: bool) -> Proposal | Invalid:
-    """Parse the proposal in a reply, legal for this stock; no deal only under the exact rule."""
+    """Parse the proposal in a reply, legal for this stock; no deal is legal only under the exact rule."""
     return (_read_cached if len(text) <= _MAX_CACHED else _read)(text, items, stock, exact)
 
 
 def read_free_proposal(text: str, items: tuple[str, ...], stock: Units, exact: bool) -> Proposal | Invalid:
-    """Parse a proposal after free talk, where no deal has a second tag."""
+    """Parse a proposal after free talk, where a second tag also means "no deal"."""
     return read_proposal(_NO_AGREEMENT.sub(NO_DEAL, text), items, stock, exact)
 
 
@@ -431,7 +432,8 @@ _read_cached = lru_cache(maxsize=8192)(_read)
 
 
 def _find_bodies(text: str, table: NameTable) -> Iterator[str]:
-    """Iterate over at least one body, by the first form that applies; lazy, since parsing stops at the first fault."""
+    """Iterate over at least one body, in the first form that applies; lazily, because parsing stops at the first
+    fault."""
     low = lower_ascii(text)
     for ways in (_tagged_bodies(text, low, table), _labelled_bodies(text, low)):
         found = next(ways, None)

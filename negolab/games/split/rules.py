@@ -1,8 +1,8 @@
-"""Split games: in each round two seats may talk, then say at once and in private what they keep of a stock.
+"""Split games: in each round, two seats may talk, then state simultaneously and in private what they keep of a stock.
 
-Over-claims are scaled down in proportion, or both get nothing unless the two asks agree exactly. The variants differ
-in where values come from: by chance (classic), by rock-paper-scissors (Trust-and-Split, arXiv 2511.19405), as in Deal
-or No Deal (Lewis et al. 2017, arXiv 1706.05125), or fixed and without talk (Advantage Alignment, arXiv 2406.14662).
+Over-claims are scaled down in proportion, or both get nothing unless the two asks agree exactly. The variants differ in
+where values come from: chance (classic), rock-paper-scissors (Trust-and-Split, arXiv 2511.19405), the rules of Deal or
+No Deal (Lewis et al. 2017, arXiv 1706.05125), or fixed values without talk (Advantage Alignment, arXiv 2406.14662).
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ MAX_OPTIONS = 2000
 
 
 def message_options(game: Split, seen: Seen) -> tuple[Action, ...]:
-    """Return the pass; where it fits into a message, the true statement about oneself; in free talk, its end."""
+    """Return a pass; the true statement about oneself, if it fits into a message; and, in free talk, its end."""
     own = true_statement(seen.private)
     text = "" if own is None else announcement_text(game.items, own)
     said = (Message(""), Message(text)) if text and is_sendable(text, game.max_chars) else (Message(""),)
@@ -66,9 +66,10 @@ def message_options(game: Split, seen: Seen) -> tuple[Action, ...]:
 
 @lru_cache(maxsize=64)
 def proposal_options(stock: Units, exact: bool) -> tuple[Action, ...]:
-    """Return proposals in lexicographic order; beyond `MAX_OPTIONS` evenly spaced ones, first and last included.
+    """Return proposals in lexicographic order; if there are more than `MAX_OPTIONS`, return that many evenly spaced
+    ones, including the first and the last.
 
-    Under the exact rule no deal comes last.
+    Under the exact rule, no deal comes last.
     """
     count = prod(units + 1 for units in stock)
     chosen = (
@@ -79,7 +80,7 @@ def proposal_options(stock: Units, exact: bool) -> tuple[Action, ...]:
 
 
 def _proposal_at(index: int, stock: Units) -> Units:
-    """Return the proposal at `index` of the lexicographic order: its digits in the mixed radix of the stock."""
+    """Return the proposal at `index` in lexicographic order: its digits in the mixed radix of the stock."""
     keep: list[int] = []
     for units in reversed(stock):
         index, digit = divmod(index, units + 1)
@@ -106,8 +107,8 @@ class Split(Parameters, frozen=True, kw_only=True):
         return self.start(first, list(draw_rounds(self, first, rng)))
 
     def start(self, first: Seat, rounds: Sequence[Draw | Mapping[str, Any]]) -> Position:
-        """Return the initial state of an explicit schedule, one entry per round: a `Draw`, or plain `{"stock": {item:
-        n}, "values": {seat: {item: v}}, "hands": {seat: hand} | None}`."""
+        """Return the initial state for an explicit schedule, with one entry per round: a `Draw`, or plain `{"stock":
+        {item: n}, "values": {seat: {item: v}}, "hands": {seat: hand} | None}`."""
         require(first in SEATS, "first", first, "A or B")
         require(len(rounds) == self.rounds, "rounds", len(rounds), f"{self.rounds} entries")
         schedule = Schedule(tuple([r if isinstance(r, Draw) else parse_draw(self, r) for r in rounds]))
@@ -234,7 +235,7 @@ class Split(Parameters, frozen=True, kw_only=True):
         return last.ends or sum([sent.round == last.round for sent in messages]) == self.talk_limit
 
     def _file(self, state: Position, asks: dict[Seat, Units | None], lapsed: tuple[Seat, ...]) -> Position:
-        """File asks; the round is settled when both are there."""
+        """File asks; the round is settled once both are there."""
         if len(asks) == 2:
             return self._settle(state, asks, lapsed)
         ((seat, ask),) = asks.items()
@@ -285,7 +286,7 @@ class Split(Parameters, frozen=True, kw_only=True):
             return State(public, _final_privates(private["A"].earned, private["B"].earned), state.hidden)
         if was.phase == "talk":
             return self._talk(state, Sent(was.round, seat, "", True))
-        # Unread words are no consent: asking for 0 would complete a deal with a seat that asks for everything.
+        # Unread words are not consent: asking for 0 would complete a deal with a seat that asks for everything.
         ask = None if self.rule == "exact" else (0,) * len(was.stock)
         return self._file(state, {seat: ask}, (seat,))
 
@@ -293,7 +294,8 @@ class Split(Parameters, frozen=True, kw_only=True):
     def bound(self) -> int:
         return self.rounds * ((self.talk_limit if self.is_free else 2 * self.quota) + 2)
 
-    # Results. Their computation is in `measures`, imported when called: a participant's process needs the rules only.
+    # Results. They are computed in `measures`, which is imported when called: a participant's process needs only the
+    # rules.
 
     @override
     def outcome(self, state: Position) -> Outcome:

@@ -19,17 +19,17 @@ BEATS: dict[Hand, Hand] = {"rock": "scissors", "scissors": "paper", "paper": "ro
 """Each hand and the one it beats."""
 BEATEN_BY: dict[Hand, Hand] = {weak: strong for strong, weak in BEATS.items()}
 HIGH, LOW = 10, 1
-"""Worth of a unit to the winner and to the loser of a hand."""
+"""Worth of a unit to the winner and the loser of a hand."""
 
 
 class Message(msgspec.Struct, frozen=True, gc=False):
-    """A message to the other seat; the empty text is a pass."""
+    """A message to the other seat; an empty text is a pass."""
 
     text: str
 
 
 class Proposal(msgspec.Struct, frozen=True, gc=False):
-    """Units this seat keeps, per type; None: no deal."""
+    """Units that this seat keeps, per type; None for no deal."""
 
     keep: Units | None
 
@@ -42,7 +42,7 @@ Action = Message | EndTalk | Proposal
 
 
 class Draw(msgspec.Struct, frozen=True, gc=False):
-    """The chance of one round."""
+    """The values drawn at random for one round."""
 
     stock: Units
     values: dict[Seat, Units]
@@ -56,8 +56,8 @@ class Schedule(msgspec.Struct, frozen=True, gc=False):
 
 
 class Sent(msgspec.Struct, frozen=True, gc=False):
-    """A message as it became public; `lapsed`: the fallback for replies that could not be read; `ends`: no message, the
-    seat ended the talk."""
+    """A message as it became public; `lapsed` marks the fallback for replies that could not be read, and `ends` an end
+    of the talk by the seat instead of a message."""
 
     round: int
     seat: Seat
@@ -67,7 +67,7 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
 
 
 class Settled(msgspec.Struct, frozen=True, gc=False):
-    """The public summary of a finished round; the last three are None where the game reveals nothing."""
+    """The public summary of a finished round; the last three are None if the game reveals nothing."""
 
     round: int
     first: Seat
@@ -82,7 +82,7 @@ class Settled(msgspec.Struct, frozen=True, gc=False):
 
 
 class Public(msgspec.Struct, frozen=True, gc=False):
-    """`on_turn`: the seats still to act. `values` are there when the game shows both seats' values."""
+    """`on_turn` holds the seats still to act; `values` are there if the game shows both seats' values."""
 
     round: int
     phase: Phase
@@ -96,8 +96,8 @@ class Public(msgspec.Struct, frozen=True, gc=False):
 
 
 class Private(msgspec.Struct, frozen=True, gc=False):
-    """`ask` and `lapsed` speak of an own proposal that is filed while the other seat's is not; `earned` holds own
-    points, one entry per finished round."""
+    """`ask` and `lapsed` describe the seat's own proposal while it is filed and the other seat's is not; `earned` holds
+    the seat's own points, one entry per finished round."""
 
     values: Units | None
     hand: Hand | None

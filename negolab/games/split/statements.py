@@ -33,7 +33,7 @@ def announcement_text(items: tuple[str, ...], statement: Statement) -> str:
 
 
 def true_statement(private: Private) -> Statement | None:
-    """Return what a seat could truthfully state: its hand or its values; None where it has neither for itself."""
+    """Return what a seat could truthfully state: its hand or its values; None if it has neither to itself."""
     return private.hand if private.hand is not None else private.values
 
 
@@ -58,14 +58,14 @@ def parse_values(text: str, items: tuple[str, ...]) -> Units | None:
 
 @lru_cache(maxsize=64)
 def _patterns(items: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """Compile, per type, the pattern of its value: `hats=3` or `hat: 3`."""
+    """Compile, per type, the pattern for its value: `hats=3` or `hat: 3`."""
     return tuple(
         re.compile(rf"\b(?:{'|'.join(singular_and_plural(item))})\s*+[=:]\s*+([0-9]{{1,3}})(?![0-9])") for item in items
     )
 
 
 def parse_statement(text: str, items: tuple[str, ...], hands: bool) -> Statement | None:
-    """Parse the hand (in games of hands) or the values that a text states."""
+    """Parse the hand (in games with hands) or the values that a text states."""
     return parse_hand(text) if hands else parse_values(text, items)
 
 

@@ -1,4 +1,4 @@
-"""The texts of the table of split, which a study can say otherwise (`[texts.split]`)."""
+"""The texts of the split table, which a study can change (`[texts.split]`)."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from negolab.texts import Texts
 
 
 class SplitTexts(Texts):
-    """Texts of the table of split. What is divided has a name for several and one for a single one, by its name in the
-    parameters: `items.hats` and `one.hats`."""
+    """Texts of the split table. Each type has one name for several units and one for a single unit, under its name in
+    the parameters: `items.hats` and `one.hats`."""
 
     def item(self, item: str) -> str:
-        """Return what several of a type are called."""
+        """Return the name for several units of a type."""
         return self.name("items", item)
 
     def one(self, item: str) -> str:
-        """Return what one of a type is called."""
+        """Return the name for one unit of a type."""
         return self.name("one", item, singular(item))
 
     @override

@@ -1,4 +1,4 @@
-"""Two players trade goods that each values differently; the larger gain in its own values wins.
+"""Two players trade goods that each values differently; the player with the larger gain in its own values wins.
 
 After TextArena's two-player Negotiation.
 """
@@ -30,7 +30,7 @@ PRESET_NOTES = {
 }
 ALIASES = ("negotiation", "simple-negotiation")
 FREE = ("max_turns", "reading")
-"""Parameters that may change under a preset's name; a game that differs in another one does not carry it."""
+"""Parameters that may change under a preset's name; a game that differs in any other does not carry the name."""
 
 EXPLORE = {
     "sliders": {
@@ -39,7 +39,7 @@ EXPLORE = {
     },
     "change": "max_turns=20",
 }
-"""Sliders and figure of the card of the game in a notebook."""
+"""Sliders and figure on the game's card in a notebook."""
 
 __all__ = [
     "ALIASES",

@@ -15,7 +15,7 @@ from negolab.theory.surplus import mutual_surplus, possible_surplus
 
 
 def details(state: Position) -> dict[str, Any]:
-    """Return gains in own worth, shares of the surplus (None where there is none), and counts per seat."""
+    """Return gains in each seat's own values, shares of the surplus (None if there is none), and counts per seat."""
     own, messages = state.private, state.public.messages
     gains = {seat: gain(own[seat]) for seat in SEATS}
     joint = gains["A"] + gains["B"]
@@ -60,18 +60,18 @@ _TOKEN = re.compile(r"\[[^\[\]]*\]")
 
 
 def measures(record: Record) -> dict[str, Any]:
-    """Return the measures of trading beyond those of any game.
+    """Return the measures of a trading match beyond those common to all games.
 
-    `share` and `mutual_share` are at most 1, though a trade at which one lost may gain more than those at which
+    `share` and `mutual_share` are at most 1, although a trade in which one seat loses may gain more than those in which
     neither does.
 
     Returns:
         share: joint gain / largest possible one; negative if both together lost; empty: nothing could be gained
-        mutual: largest joint gain at which neither seat loses
-        trades: trades that were made
-        mutual_share: joint gain / largest one at which neither seat loses
-        first_trade: messages of both seats up to and including the first trade; empty: none
-        offers: offers of the seat
+        mutual: largest joint gain without a loss to either seat
+        trades: trades made
+        mutual_share: joint gain / largest one without a loss to either seat
+        first_trade: messages from both seats up to and including the first trade; empty: none
+        offers: offers by the seat
         refusals: offers that the seat refused
         truth: share of the seat's claims about its goods and values that were true
     """
@@ -87,16 +87,16 @@ def measures(record: Record) -> dict[str, Any]:
 
 
 def first_trade(record: Record) -> int | None:
-    """Count messages of both seats up to and including the first trade between them; None if there was none."""
+    """Count messages from both seats up to and including the first trade between them; None if there was none."""
     messages = final_state(record).public.messages
     return next((turn for turn, entry in enumerate(messages, 1) if is_trade(entry)), None)
 
 
 def claims(record: Record) -> tuple[Claim, ...]:
-    """Return what seats stated of their holdings and values, good by good, with the truth at that moment.
+    """Return what the seats stated about their holdings and values, good by good, with the truth at that moment.
 
     Only plain forms are read: "I have 5 Wheat and 2 Ore", "Wheat is worth 6 to me", "I value Ore at 33", "my value for
-    Ore is 33". Offers and other tokens in brackets are no statements.
+    Ore is 33". Offers and other tokens in brackets are not statements.
     """
     stated: list[Claim] = []
     for at, seat, _, action, before in iter_accepted(record):
@@ -124,4 +124,4 @@ def _index(good: str) -> int:
 
 
 MEASURES = measures
-"""All measures of a match at once, because they share its replay."""
+"""All measures of a match together, because they share one replay."""

@@ -21,7 +21,7 @@ Parts = tuple[str, bool, bool, Deal | None]
 
 
 def canonical_text(reply: str, deal: Deal | None) -> str:
-    """Join reply token and offer by one blank; `Pass.` for neither."""
+    """Join the reply token and the offer with one space; `Pass.` for neither."""
     if deal is None:
         return reply or "Pass."
     give, want = deal
@@ -30,7 +30,7 @@ def canonical_text(reply: str, deal: Deal | None) -> str:
 
 
 def message_options(game: Parameters, seen: Seen) -> Iterator[Parts]:
-    """Yield the canonical messages of the seat on turn: replies first, then each reply with each offer."""
+    """Yield the canonical messages for the seat on turn: replies first, then each reply with each offer."""
     incoming = incoming_offer(seen)
     replies = ["" if incoming is None else "[Deny]", *(["[Accept]"] if can_accept(seen) else [])]
     for reply in replies:
@@ -38,7 +38,7 @@ def message_options(game: Parameters, seen: Seen) -> Iterator[Parts]:
     if not game.is_last(seen.public):
         for reply in replies:
             accepts = reply == "[Accept]"
-            # Read as it was meant, the waiting offer beside its acceptance is quoted, not made.
+            # In a fair reading, the waiting offer beside its acceptance is quoted, not made.
             quotes = accepts and game.reading == "fair"
             repeated = (incoming.give, incoming.want) if quotes and incoming else None
             held = holdings_after(seen, accepted=accepts)
@@ -52,8 +52,8 @@ def _parts(reply: str, deal: Deal | None) -> Parts:
 
 
 def single_good_offers(holdings: Goods, values: Goods, base: Goods) -> Iterator[Deal]:
-    """Yield offers of k of one good for m of another: one for one, parity at base values, and those from which the
-    other gains at base values while the speaker gains at its own."""
+    """Yield offers of k units of one good for m of another: one for one, parity at base values, and those from which
+    the other gains at base values while the speaker gains at its own."""
     for r in range(5):
         for s in range(5):
             if r != s:

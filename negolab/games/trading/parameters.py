@@ -20,9 +20,9 @@ Price = Annotated[int, Meta(ge=1)]
 class Parameters(Game[Public, Private, Move], frozen=True, kw_only=True):
     """Parameters of resource trading.
 
-    `reading` says whether a text is read as it was meant or by the letter; TextArena's rules read it by theirs alone.
-    `max_turns` counts messages of both seats. Values are drawn within `spread_percent` of `base_values` and
-    `value_clamp`, holdings from `holdings_range` (both ends included).
+    `reading` says whether a text is read as meant or literally; TextArena's rules use only their own literal reading.
+    `max_turns` counts messages from both seats. Values are drawn within `spread_percent` of `base_values` and
+    `value_clamp`, and holdings from `holdings_range` (both ends included).
     """
 
     rules: Rules = "seed"
@@ -50,11 +50,11 @@ class Parameters(Game[Public, Private, Move], frozen=True, kw_only=True):
         return self.rules == "textarena-0.7.4"
 
     def total_turns(self) -> int:
-        """Return how many turns are played: TextArena's rules play one more than they say."""
+        """Return the number of turns played; TextArena's rules play one more than they say."""
         return self.max_turns + self.lenient
 
     def is_last(self, public: Public) -> bool:
-        """Return True in the last turn, after which nothing can be answered."""
+        """Return True on the last turn, after which nothing can be answered."""
         return public.to_move is not None and public.turn >= self.total_turns() - 1
 
     def value_ranges(self) -> tuple[tuple[int, int], ...]:

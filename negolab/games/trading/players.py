@@ -33,7 +33,7 @@ Value = int | Fraction
 
 
 def responder_gain(deal: Offer, values: Sequence[Value]) -> Value:
-    """Return what the seat that answers an offer gains by accepting it, at `values`."""
+    """Return what the seat that answers an offer gains by accepting it, at these `values`."""
     return sum(value * n for value, n in zip(values, subtract(deal.give, deal.want), strict=True))
 
 
@@ -60,8 +60,8 @@ class _Trader(Scripted):
 
 
 class Chat(Scripted):
-    """Never trades: talks, refuses whatever is offered and offers nothing. The always-deny baseline, against which
-    every strategy must come out at zero gain."""
+    """Never trades: talks, refuses every offer and makes none. The always-deny baseline, against which every strategy
+    must come out at zero gain."""
 
     deterministic = True
 
@@ -72,9 +72,9 @@ class Chat(Scripted):
 
 
 class RandomLegal(_Trader):
-    """Acts at random: accepts a covered offer with probability 1/2, then offers with probability 1/2 (3/4 if nothing
-    was waiting): one or two goods a side, up to five of each. The lower baseline; it draws from its own generator and
-    never lists the options."""
+    """Acts at random: accepts a covered offer with probability 1/2, then makes an offer with probability 1/2 (3/4 if
+    nothing was waiting) of one or two goods per side, up to five of each. The lower baseline; it draws from its own
+    generator and never lists the options."""
 
     deterministic = False
 
@@ -102,10 +102,10 @@ class RandomLegal(_Trader):
 
 
 class GreedyHonest(_Trader):
-    """Takes any gain: any trade that gains at its own values, and offers the one that brings itself most among those
-    from which the other gains by estimate and whose goods the other certainly holds. Greedy in its share, honest in
-    that it believes every offer it makes to be good for both. With `estimate` base it takes the other's values for the
-    base values, with mean for the means of the ranges from which they are drawn."""
+    """Takes any gain: accepts any trade that is a gain at its own values, and offers the one with the largest gain for
+    itself among those from which the other gains by estimate and whose goods the other certainly holds. Greedy in its
+    share, honest in that it believes every offer it makes to be good for both. With `estimate` base, it takes the base
+    values for the other's values; with mean, the means of the ranges from which they are drawn."""
 
     def __init__(self, *, estimate: Estimate = "base", seed: int = 0) -> None:
         super().__init__(seed=seed)
@@ -129,13 +129,13 @@ class GreedyHonest(_Trader):
         for r, s, m, k, mine, theirs in self._lots(game, seen, held, _certain_holdings(game, seen, accepted)):
             if mine > 0 and theirs > 0:
                 rank = self.rank(mine, theirs)
-                # Candidates come in rising order of goods and amounts, so the first of equals stays.
+                # Candidates come in rising order of goods and amounts, so the first of equals is kept.
                 if (best is None or rank > best) and (single_good(r, k), single_good(s, m)) not in said:
                     best, found = rank, (single_good(r, k), single_good(s, m))
         return found
 
     def rank(self, mine: int, theirs: Value) -> tuple[Value, ...]:
-        """Rank a trade by gains; the largest is offered."""
+        """Rank a trade by its gains; the highest is offered."""
         return mine, theirs
 
     def amounts(self, m: int, worth_r: tuple[int, Value], worth_s: tuple[int, Value]) -> tuple[int, ...]:
@@ -159,8 +159,8 @@ class GreedyHonest(_Trader):
 
 
 class FairSplit(GreedyHonest):
-    """Trades evenly: accepts a trade that gains for itself at least what it gains for the other by estimate, and offers
-    the trade whose smaller gain is largest: own values against its estimate, split as evenly as whole goods allow."""
+    """Trades evenly: accepts a trade whose gain for itself is at least the other's by estimate, and offers the trade
+    whose smaller gain, by its own values or its estimate, is largest: split as evenly as whole goods allow."""
 
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:
@@ -178,9 +178,9 @@ class FairSplit(GreedyHonest):
 
 
 class TitForTat(FairSplit):
-    """Trades evenly and retaliates: plays `fair-split` until the other is hostile, when its latest message executed
-    no trade and offered what gains nothing for this player, or refused and offered nothing. Then it refuses or passes,
-    for one turn only (after Axelrod's tit for tat, which forgives at once)."""
+    """Trades evenly and retaliates: plays `fair-split` until the other is hostile, that is, until its latest message
+    executed no trade and made an offer that gains this player nothing, or refused and made none. Then it refuses or
+    passes, for one turn only (after Axelrod's tit for tat, which forgives at once)."""
 
     @override
     def accepts(self, game: Trading, seen: Seen, offer: Offer) -> bool:
@@ -196,14 +196,14 @@ class TitForTat(FairSplit):
 
 
 def is_hostile(entry: Entry, values: Goods) -> bool:
-    """Return True if a message executed no trade and refused or offered nothing of gain."""
+    """Return True if a message executed no trade and made an offer without a gain, or refused and made none."""
     if entry.trade is not None:
         return False
     return entry.denied if entry.offer is None else responder_gain(entry.offer, values) <= 0
 
 
 def open_own_offers(seen: Seen) -> set[Deal]:
-    """Return own offers that the other has not accepted since they were made."""
+    """Return the seat's own offers that the other seat has not accepted since they were last made."""
     said: set[Deal] = set()
     for entry in seen.public.messages:
         if entry.seat == seen.seat:
@@ -220,8 +220,8 @@ def _holdings_after(seen: Seen, accepted: Offer | None) -> Goods:
 
 
 def _certain_holdings(game: Trading, seen: Seen, accepted: Offer | None) -> Goods:
-    """Return the units of each good that the other certainly holds in a dealt game: the least it was dealt plus the net
-    flow of trades since."""
+    """Return the units of each good that the other certainly holds in a dealt game: the least it can have been dealt
+    plus the net flow of trades since."""
     flow = NOTHING if accepted is None else subtract(accepted.want, accepted.give)
     for entry in seen.public.messages:
         if entry.trade is not None and is_trade(entry):

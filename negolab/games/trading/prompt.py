@@ -1,4 +1,4 @@
-"""Prompts of trading: own goods, rules, messages and trades so far, and what is due."""
+"""Prompts for trading: the seat's own goods, the rules, the messages and trades so far, and what is due."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ TOKENS = {
         "Write a token only where you mean it. Of different offers in a message the last one counts."
     ),
 }
-"""The form of a reply in words, by the reading; an example that is an offer could be taken for advice."""
+"""The form of a reply in words, by reading; an example that is an offer could be taken for advice."""
 _ANSWERS = {
     ("literal", "seed"): "must be answered in your next message with exactly one of [Accept] and [Deny]",
     ("literal", "tolerant"): "is answered with one of [Accept] and [Deny], never both; saying neither refuses it",

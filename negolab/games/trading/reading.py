@@ -1,5 +1,5 @@
-"""Parsing of offers with two grammars: strict (`seed`, `tolerant`) and lenient (that of TextArena 0.7.4), and of texts
-as they were meant.
+"""Parsing of offers with two grammars, strict (`seed`, `tolerant`) and lenient (TextArena 0.7.4's), and of texts as
+they were meant.
 
 All take time linear in the text: every regular expression is possessive or stops at the next bracket.
 """
@@ -22,7 +22,7 @@ _STRICT_NAMES = {form: i for i, name in enumerate(GOODS) for form in (name.lower
 _LENIENT_NAMES = {**{name: i for i, name in enumerate(GOODS)}, "Sheeps": 2, "Woods": 1}
 
 MAX_DIGITS = 4300
-"""Digits beyond which Python neither reads nor prints an integer."""
+"""Number of digits beyond which Python neither reads nor prints an integer."""
 
 
 def scan_offers(text: str) -> tuple[str | None, int, bool]:
@@ -38,7 +38,7 @@ def scan_offers(text: str) -> tuple[str | None, int, bool]:
 
 
 def parse_strict(body: str) -> Deal | None:
-    """Parse a body such as `: 2 Wheat, 1 Ore -> 3 Sheep`; None: malformed."""
+    """Parse a body such as `: 2 Wheat, 1 Ore -> 3 Sheep`; None if it is malformed."""
     # Offers repeat within and across matches; a bound on the length keeps the cache small.
     return _strict_cached(body) if len(body) < 120 else _parse_strict(body)
 
@@ -77,7 +77,7 @@ def _strict_list(side: str) -> Goods | None:
 
 
 def _separator(words: list[str], at: int) -> int | None:
-    """Return the index after `,`, `and` or `, and`; None if none is at `at`."""
+    """Return the index after `,`, `and` or `, and`; None if there is none at `at`."""
     comma = words[at] == ","
     behind = at + 1 if comma else at
     conjunction = behind < len(words) and words[behind].isascii() and words[behind].lower() == "and"
@@ -96,12 +96,12 @@ _PLAIN = re.compile(rf"Pass\.|\[(?:Accept|Deny)\]|(?:\[Deny\] )?\[Offer: {_LIST}
 
 
 def is_plain(text: str) -> bool:
-    """Return True for tokens alone, which both readings take alike: by the letter in a fortieth of the time."""
+    """Return True for tokens alone: both readings agree on them, and the literal one takes a fortieth of the time."""
     return _PLAIN.fullmatch(text) is not None
 
 
 def spoken_tokens(text: str, waiting: Deal | None) -> Spoken:
-    """Find the tokens of a text without reasoning."""
+    """Find the tokens in a text without reasoning."""
     give, want = [{(units, good) for good, units in enumerate(side) if units} for side in waiting or ((), ())]
 
     def names_waiting(words: str) -> bool:
@@ -112,8 +112,8 @@ def spoken_tokens(text: str, waiting: Deal | None) -> Spoken:
 
 
 def read_fair(text: str, waiting: Deal | None) -> tuple[Spoken, tuple[Deal | None, ...]]:
-    """Read a text without reasoning: its tokens, and its different offers in their order (None: one that cannot be
-    read); beside an acceptance, an offer that repeats the waiting one is none."""
+    """Read a text without reasoning: its tokens, and its distinct offers in order (None for one that cannot be read);
+    beside an acceptance, an offer that repeats the waiting one does not count."""
     spoken = spoken_tokens(text, waiting)
     offers = dict.fromkeys(parse_fair(token.body) for token in spoken.counting("offer"))
     if spoken.counting("accept"):
@@ -122,26 +122,26 @@ def read_fair(text: str, waiting: Deal | None) -> tuple[Spoken, tuple[Deal | Non
 
 
 def _amounts(words: str) -> list[tuple[int, int | None]]:
-    """Return the amounts that words name, each with the number of its good (None: of something else)."""
+    """Return the amounts that words name, each with the number of its good (None: something else)."""
     return [(int(units), _STRICT_NAMES.get(good)) for units, good in re.findall(r"(\d{1,9})x? ([a-z]+)", words)]
 
 
 BROKEN = re.compile(_HEAD)
-"""The head of a token in talk: of an `[Offer]` without what is offered, or of one that does not end."""
+"""The head of a token in talk: an `[Offer]` without what is offered, or one that does not end."""
 _FOR_MINE = re.compile(" for (?:my|our) ")
 _TIMES = re.compile(r"(?<!\w)(\d{1,9}) ?x ?(?=[A-Za-z])")
 _AND = re.compile(r" ?[+&] ?")
 
 
 def parse_fair(body: str) -> Deal | None:
-    """Parse a body as `parse_strict` does, also with `2x Wheat`, `+`, `&`, other arrows and brackets around a side."""
+    """Parse a body like `parse_strict`, but allow `2x Wheat`, `+`, `&`, other arrows and brackets around a side too."""
     body = _AND.sub(", ", _TIMES.sub(r"\1 ", with_arrows(" ".join(body.split()))))
     sides = [side.strip() for side in body.removeprefix(":").removesuffix(".").split("->")]
     return parse_strict("->".join(s[1:-1] if s.startswith("[") and s.endswith("]") else s for s in sides))
 
 
 def parse_lenient(text: str) -> tuple[Deal | None, bool]:
-    """Parse the first offer token; True if that token is malformed. (None, False): there is none."""
+    """Return the first offer token's deal, and True if that token is malformed; (None, False) if there is none."""
     token = _LENIENT.search(text)
     if token is None:
         return None, False
@@ -171,7 +171,7 @@ _TOO_MANY = 10**MAX_DIGITS
 
 
 def without_tokens(text: str) -> str:
-    """Return the talk around the tokens of a text, on one line."""
+    """Return the talk around the tokens in a text, on one line."""
     return " ".join(_BRACKETED.sub(" ", text).split())
 
 
@@ -179,5 +179,5 @@ _BRACKETED = re.compile(r"\[(?:accept|deny|offer[^\[\]]*+)\]", re.IGNORECASE)
 
 
 def refusal(code: str, reason: str) -> Invalid:
-    """Return the `Invalid` of a code; only a malformed offer is of kind "format"."""
+    """Return the `Invalid` for a code; only a malformed offer is of kind "format"."""
     return Invalid((code,), reason, "format" if code == "offer_format" else "rule")

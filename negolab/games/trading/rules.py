@@ -1,7 +1,8 @@
 """Resource trading: two players with private holdings and values alternate messages, offers and replies.
 
-After up to `max_turns` messages the larger gain in own worth wins. Rules follow TextArena's two-player Negotiation
-(`seed`, `tolerant`); the preset `textarena-0.7.4` replays that release's SimpleNegotiation exactly, quirks included.
+After up to `max_turns` messages, the player with the larger gain in its own values wins. The rules follow TextArena's
+two-player Negotiation (`seed`, `tolerant`); the preset `textarena-0.7.4` replays that release's SimpleNegotiation
+exactly, quirks included.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ from negolab.theory.surplus import exchange_frontier
 
 
 def stakes(game: Trading, state: Position, seat: Seat, move: Move) -> tuple[dict[Seat, int | float], ...]:
-    """Return both gains since the start if the move's offer were accepted at once: the payoff, win or loss, depends on
-    the whole match. () if there is no offer or the other seat cannot cover it."""
+    """Return both gains since the start as if the move's offer were accepted immediately, because the payoff, a win or
+    a loss, depends on the whole match. () if there is no offer or the other seat cannot cover it."""
     after = game.step(state, {seat: move})
     offer, taker = after.public.messages[-1].offer, other(seat)
     if offer is None or not covers(after.private[taker].holdings, offer.want):
@@ -97,7 +98,8 @@ class Trading(Parameters, frozen=True, kw_only=True):
         return a, b, c, d, e
 
     def start(self, holdings: Mapping[Seat, Goods], values: Mapping[Seat, Goods]) -> Position:
-        """Return the initial state for explicit goods vectors: holdings from 0, values from 1, without upper limit."""
+        """Return the initial state for explicit goods vectors: holdings from 0 and values from 1, without an upper
+        limit."""
         for seat in SEATS:
             _require_goods(f"holdings of {seat}", holdings[seat], 0)
             _require_goods(f"values of {seat}", values[seat], 1)
@@ -124,7 +126,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
         if self.lenient:
             offer, malformed = parse_lenient(text)
             return Move(text, accept, deny, offer, malformed)
-        # No other letter becomes one of these when lowered, so the search is exact.
+        # No other letter becomes one of these when lowercased, so the search is exact.
         first, tokens, broken = scan_offers(text) if "[offer" in lower else (None, 0, False)
         offer = None if first is None else parse_strict(first)
         warnings = self._warnings(seen.public, accept or deny, offer is not None, tokens > 1, broken)
@@ -151,7 +153,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
         return self._judge(move, seen, malformed=bool(offers) and offer is None)
 
     def _warnings(self, public: Public, replies: bool, offers: bool, extra: bool, broken: bool) -> tuple[str, ...]:
-        """Return the codes of parts without effect that their author may believe to have one."""
+        """Return the codes of parts that have no effect although their author may believe they do."""
         warnings: tuple[str, ...] = ()
         if replies and public.waiting is None:
             warnings += ("reply_without_offer",)
@@ -164,7 +166,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
         return warnings
 
     def _judge(self, move: Move, seen: Seen, malformed: bool = False) -> Move | Invalid:
-        """Return the move, or an `Invalid` for its first fault, from what its author sees."""
+        """Return the move, or an `Invalid` for its first fault, judged from what its author sees."""
         holdings, waiting = seen.private.holdings, seen.public.waiting
         if waiting is not None:
             if move.accept and move.deny:
@@ -241,7 +243,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
 
     @override
     def bound(self) -> int:
-        # TextArena plays one turn more, and lets each turn hold one message with a tolerated error.
+        # TextArena plays one more turn, and lets each turn hold one message with a tolerated error.
         return 2 * (self.max_turns + 1) if self.lenient else self.max_turns
 
     # Results.
@@ -309,7 +311,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
 
     @override
     def frontier(self, state: Position) -> tuple[tuple[float, float], ...]:
-        # Gains over all reallocations of the goods, taken as divisible.
+        # Gains over all reallocations of the goods, treated as divisible.
         a, b = state.private["A"], state.private["B"]
         return exchange_frontier(a.values, b.values, a.start, b.start)
 
@@ -358,7 +360,7 @@ class Trading(Parameters, frozen=True, kw_only=True):
 
     @override
     def revealed(self, public: Public) -> bool:
-        # Win or loss tells which gain was larger.
+        # A win or loss tells which gain was larger.
         return public.end is not None
 
 

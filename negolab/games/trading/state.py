@@ -99,7 +99,7 @@ class Public(msgspec.Struct, frozen=True, gc=False):
 
 
 class Private(msgspec.Struct, frozen=True, gc=False):
-    """A seat's goods and values. TextArena's rules use `errors` (tolerated in this turn) and `notices` (all)."""
+    """A seat's goods and values. TextArena's rules use `errors` (tolerated this turn) and `notices` (all)."""
 
     holdings: Goods
     values: Goods
@@ -109,7 +109,8 @@ class Private(msgspec.Struct, frozen=True, gc=False):
 
 
 class Move(msgspec.Struct, frozen=True, gc=False):
-    """A parsed message: its reply tokens and its first offer (give, want). `malformed` only in TextArena's rules."""
+    """A parsed message: its reply tokens and its first offer (give, want). `malformed` is for TextArena's rules
+    only."""
 
     text: str
     accept: bool = False
@@ -129,13 +130,13 @@ def gain(own: Private) -> int:
 
 
 def incoming_offer(seen: Seen) -> Offer | None:
-    """Return the waiting offer of the other seat, if any."""
+    """Return the other seat's waiting offer, if any."""
     waiting = seen.public.waiting
     return waiting if waiting is not None and waiting.by != seen.seat else None
 
 
 def can_accept(seen: Seen) -> bool:
-    """Return True if the other's offer waits and the seat holds what it wants."""
+    """Return True if the other's offer is waiting and the seat holds what it wants."""
     incoming = incoming_offer(seen)
     return incoming is not None and covers(seen.private.holdings, incoming.want)
 

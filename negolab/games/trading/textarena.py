@@ -1,7 +1,7 @@
-"""The turn rules of TextArena 0.7.4's SimpleNegotiation, which its published games were played by.
+"""The turn rules of TextArena 0.7.4's SimpleNegotiation, under which its published games were played.
 
-They differ from the written rules: a refused offer stays and may be accepted later, also by its proposer; silence
-denies; one error per turn is forgiven but its message is delivered; the game lasts one turn more than it says.
+They differ from the written rules: a refused offer stays and may be accepted later, even by its proposer; silence
+denies; one error per turn is forgiven, but its message is delivered; the game lasts one turn longer than it says.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def delivered(text: str) -> str:
 
 
 class _Errors:
-    """Tolerated errors and notices of the moving seat during one message."""
+    """The moving seat's tolerated errors and notices during one message."""
 
     def __init__(self, own: Private) -> None:
         self.tolerated = own.errors

@@ -1,4 +1,4 @@
-"""The texts of the table of trading, which a study can say otherwise (`[texts.trading]`)."""
+"""The texts of the trading table, which a study can change (`[texts.trading]`)."""
 
 from negolab.texts import Texts
 
