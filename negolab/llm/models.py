@@ -69,8 +69,8 @@ class Models:
         return endpoint
 
     def with_patience(self, seconds: float, after: str) -> Models:
-        """Return models whose endpoints wait this long for an answer and then say what to do, with the same budget,
-        prices and counters."""
+        """Return models whose endpoints wait this long for an answer and then say `after`, with the same budget, prices
+        and counters."""
         models = copy(self)
         models.policy = copy(self.policy)
         models.policy.after_patience = after
@@ -89,7 +89,7 @@ class Models:
 
     @property
     def via_broker(self) -> bool:
-        """All calls so far go to a sweep's broker."""
+        """True if all calls so far go to a sweep's broker."""
         return all(endpoint.via_broker for endpoint in self._endpoints.values())
 
     @property
