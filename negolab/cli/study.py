@@ -1,4 +1,4 @@
-"""`negolab study links | texts | status | doctor | export`, beside `try` and `bonus`: studies for people."""
+"""`negolab study links | texts | status | doctor | export`, in addition to `try` and `bonus`: studies for people."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class CachedModel(NamedTuple):
 
 
 def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return `$NEGOLAB_CACHE`, else `negolab/answers.db` in the user's cache folder; None if it is "off"."""
+    """Return `$NEGOLAB_CACHE`, or else `negolab/answers.db` in the user's cache folder; None if it is "off"."""
     name = environment.get(CACHE_VARIABLE)
     if name == OFF:
         return None

@@ -25,10 +25,10 @@ class Models:
     Args:
         cache: Store of answers (None: none).
         budget: The cap for all endpoints together (None: no cap).
-        limits: What each model allows.
+        limits: The limits of each model.
         keys: The environment that holds keys and default addresses (None: this process's).
         notify: Called with one line when calls have to wait.
-        prices: Prices by model (None: those of the package).
+        prices: Prices by model (None: the package's).
     """
 
     def __init__(

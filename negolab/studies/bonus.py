@@ -7,9 +7,9 @@ and nobody is lost, no matter when the process or the machine stops, or how many
 2. The database notes, in one transaction, whom the file pays how much, and the hash of its contents. From here on no
    other file can hold them.
 3. A line in a file next to the study and in one next to the database (`_payment_logs`) notes the same, in case the
-database
-   is restored from an older copy.
-4. The file is created (never over another one), written in full and synced. 5. The database notes that it was written.
+   database is restored from an older copy.
+4. The file is created (never over another one), written in full and synced.
+5. The database notes that it was written.
 
 After a stop between steps 2 and 5, it is unknown whether the file was written, or even uploaded. The next run writes it
 again under the same name and with the same lines, as its hash proves, and says so.
@@ -83,7 +83,7 @@ def settle(
         panel: The panel's export.
         form: The export's format.
         out: New file, or the file of a run that broke off, which is completed first. In that case, or if None, the next
-            free name beside the study file is used. If there is nobody to pay, no file is written.
+            free name next to the study file is used. If there is nobody to pay, no file is written.
         beside: The study file.
         with_fee: Write total earnings instead of the amounts beyond the fee.
         recompute: Pay by the study file as it is now, instead of what participants were shown.
@@ -144,7 +144,7 @@ def write_again(
         beside: The study file.
 
     Raises:
-        ValueError: There is no such file, it was not beside the study file, the export lacks one of its ids, or it
+        ValueError: There is no such file, it was not next to the study file, the export lacks one of its ids, or it
             cannot be written.
     """
     entries = _entries(database, study, panel, form)
@@ -254,8 +254,8 @@ def _missing(
 
 def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
     """Return the two logs that have a line, with hash and path, for each file of payments of the study, so that one
-    survives the loss of any other file: one beside the study file, one beside the database. Nothing can be beside
-    PostgreSQL, so a file of the user's serves for the database and its copies."""
+    survives the loss of any other file: one next to the study file, one next to the database. Nothing can be next to
+    PostgreSQL, so one in the user's data folder serves for the database and its copies."""
     name = f"{study.name}-bonuses.log"
     if database.file:
         kept = database.file.with_name(name)
@@ -325,7 +325,7 @@ def _check_amounts(database: Database, study: Study, files: Sequence[BonusFile])
 
 def _place(file: BonusFile, beside: Path, out: Path | None) -> Path:
     """Return the path of a file to be completed. A database from elsewhere may name any file on this machine, so only
-    one beside the study file counts, or the one requested now."""
+    one next to the study file counts, or the one requested now."""
     path, own = Path(file.path), rf"{re.escape(beside.stem)}-bonus-\d+\.csv"
     is_ours = path.parent == beside.absolute().parent and re.fullmatch(own, path.name)
     if not is_ours and path != (out and out.absolute()):
@@ -337,7 +337,7 @@ def _place(file: BonusFile, beside: Path, out: Path | None) -> Path:
 
 
 def _free_name(beside: Path, taken: Collection[str]) -> Path:
-    """Return the next free name of a file of payments beside the study file, never one that an earlier run took."""
+    """Return the next free name for a file of payments next to the study file, never one used by an earlier run."""
     names = (beside.with_name(f"{beside.stem}-bonus-{number}.csv") for number in count(len(taken) + 1))
     return next(path for path in names if not path.exists() and str(path.absolute()) not in taken)
 
@@ -387,7 +387,7 @@ def _write(
     *,
     again: bool = False,
 ) -> Path:
-    """Write a file as it was planned, and note that it was written; `ValueError` if that cannot be done."""
+    """Write a file as planned, and note that it was written; `ValueError` if that cannot be done."""
     ids = {person.id: id for id, person in known.items()}
     mine = {id: bonus.amount for id, bonus in database.bonuses(study.name).items() if bonus.file == file.sha256}
     content = _content({ids[id]: due for id, due in mine.items() if id in ids}, file.currency, file.delimiter)

@@ -46,7 +46,7 @@ class ModelSeats(TomlTable, frozen=True):
     patience: Positive = 60.0
     """Seconds that a match waits for a model that cannot be reached or is late; the participant is told."""
     then: str = "end"
-    """What happens then: "end" ends the study for the participant; a player's name gives the model's seat to that
+    """Action after that: "end" ends the study for the participant; a player's name gives the model's seat to that
     player."""
     budget: Cap = Cap()
     """Budget for the whole study."""

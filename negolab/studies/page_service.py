@@ -47,7 +47,7 @@ class PagePresence:
         return not self.away and (self._polls > 0 or clock.monotonic() - self._last_poll < BETWEEN_POLLS)
 
     def touch(self) -> None:
-        """Raise the version and wake the polls, after a change of the page state."""
+        """Raise the version and wake the polls, after the page state changes."""
         self.version += 1
         self._answer = None
         self._change.set()

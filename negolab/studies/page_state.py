@@ -32,7 +32,7 @@ def check_message(text: str) -> None:
         raise NotDelivered(texts.TOO_LONG.format(length=len(text), most=LONGEST))
 
 
-# A seat at a match.
+# A seat in a match.
 
 
 class TalkEntry(msgspec.Struct, frozen=True):

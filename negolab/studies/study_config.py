@@ -111,8 +111,8 @@ class Pairing(TomlTable, frozen=True):
     wait: Positive = 300.0
     """Longest wait in seconds."""
     then: str = "end"
-    """What happens when the wait is over: "end" ends the study for the participant; a player's name makes that player
-    the opponent."""
+    """Action when the wait is over: "end" ends the study for the participant; a player's name makes that player the
+    opponent."""
 
     def __post_init__(self) -> None:
         check_text(self.then, "then")

@@ -68,7 +68,7 @@ def timer_paused() -> AbstractContextManager[None]:
 
 
 MAX_CUTS = 2
-"""Number of answers cut short after which one is returned as it is, unless the model is given more room."""
+"""Number of answers cut short after which one is returned as is, unless the model is given more room."""
 
 
 class CutShort(AttemptFailed):

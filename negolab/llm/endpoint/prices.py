@@ -131,8 +131,8 @@ class Bill:
 
 
 class Prices:
-    """Prices by model; the user's `own` (a `Price`, or a text as in `parse_price`) take precedence over those of the
-    package."""
+    """Prices by model; the user's `own` (a `Price`, or a text as in `parse_price`) take precedence over the
+    package's."""
 
     def __init__(self, own: Mapping[str, Price | str] | None = None) -> None:
         self._own = {

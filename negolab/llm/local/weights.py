@@ -33,7 +33,7 @@ def default_weights() -> Path:
 
 
 def find_weights(path: Path | None = None, env: Mapping[str, str] = os.environ) -> Path:
-    """Return the weights to serve: `path`, else those in $NEGOLAB_GGUF, else the downloaded ones.
+    """Return the weights to serve: `path`, or else those in $NEGOLAB_GGUF, or else the downloaded ones.
 
     Raises:
         ValueError: The file is missing or is not a GGUF file.

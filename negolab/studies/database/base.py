@@ -216,7 +216,7 @@ class BaseDatabase:
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
-        """Begin a transaction; those of a host are counted: no copy can have more of its writes than it made."""
+        """Begin a transaction; a host's transactions are counted: no copy can have more of its writes than it made."""
         with self._engine.begin() as c:
             yield c
             if not self.host:

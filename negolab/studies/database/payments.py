@@ -120,7 +120,7 @@ class Payments(BaseDatabase):
             ValueError: One of the participants already has a bonus; nothing is stored.
         """
         with self._write() as c:
-            alone(c)  # a run that lost the lock, or of an older version, writes nobody a second bonus either
+            alone(c)  # even a run that lost the lock, or of an older version, gives nobody a second bonus
             if not self.bonuses(study).keys().isdisjoint(amounts):
                 raise ValueError("another run has just written one of these bonuses: run the command again")
             self.keep(BONUS_FILE, file, "researcher", study=study)

@@ -42,7 +42,7 @@ class Played:
     rounds: dict[Seat, int]
     """For each participant, the number of this match, from 1, among their matches that count; empty for practice."""
     disclosure: str = ""
-    """Text on who sat across, as it was shown."""
+    """Text about who sat across, as shown."""
     fallback: Fallback | None = None
     """The replacement of a model; None: no model was replaced."""
 
