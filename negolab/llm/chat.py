@@ -57,8 +57,7 @@ class Chat:
     def next_messages(self, told: AnyGame, ask: Ask) -> tuple[Message, ...]:
         """Return the messages that ask for the next answer.
 
-        An ask that is repeated replaces the last one; so does the next ask if the last was neither answered nor
-        rejected.
+        A repeated ask replaces the last one; so does the next ask if the last was neither answered nor rejected.
         """
         state, seen, count = self.state, ask.seen, len(ask.rejected)
         is_same = state.seen is not None and (seen is state.seen or seen == state.seen)

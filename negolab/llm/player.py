@@ -120,8 +120,8 @@ class LLM:
             The reply, or `Malformed` if the answer never became words of the game.
 
         Raises:
-            GameFailed: This game cannot continue, such as after MAX_REJECTIONS rejected answers in a row, or an answer
-                that was not whole, which is never taken for a move or held against the model.
+            GameFailed: This game cannot continue, for example after MAX_REJECTIONS rejected answers in a row, or after
+                an answer that was not whole, which is never taken for a move or held against the model.
             RunFailed: No game can continue.
         """
         if len(ask.rejected) >= MAX_REJECTIONS:

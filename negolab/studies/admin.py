@@ -111,8 +111,8 @@ class AdminService(PageService):
         return await self._models.listed()
 
     def playing(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what `play` does, with a new lease, for a person's latest running match, or else for the finished one
-        that was not left; {} if there is none."""
+        """Return what `play` returns, with a new lease, for a person's latest running match, or else for the finished
+        one that was not left; {} if there is none."""
         running = [stored.id for stored, _ in self._sessions.running() if stored.people]
         self._played = running[-1] if running else self._played
         return self._lease(self._stored(self._played)) if self._played else {}

@@ -54,7 +54,7 @@ class PagePresence:
         self._change = asyncio.Event()
 
     def keep_answer(self, answer: Answer) -> None:
-        """Keep the answer to a click for the poll that it woke, if one waits, which would otherwise build the same
+        """Keep the answer to a click for the poll that it woke, if one waits, so that the poll need not build the same
         state again."""
         self._answer = answer if self._polls else None
 

@@ -58,8 +58,8 @@ HOLD_EVERY = 2.0
 FIRST_PAUSE, MAX_PAUSE = 0.5, 10.0
 """Seconds between attempts to open the database after an outage; doubled after each failure."""
 FROZEN = 15.0
-"""Seconds without a tick after which waiting for a database, the sleep of this machine, or a clock set forward counts
-as an outage."""
+"""Seconds without a tick after which a wait for the database, this machine's sleep, or a clock set forward counts as an
+outage."""
 LAST_ANSWERS = 0.2
 """Seconds at the end for refusing requests in progress."""
 STEADY = 15.0

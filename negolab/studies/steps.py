@@ -119,7 +119,7 @@ class RoundsStep(BaseStep, frozen=True, kw_only=True):
 class PracticeStep(RoundsStep, frozen=True, kw_only=True, tag="practice"):
     """Practice matches against a player, which do not count and are marked in stored data.
 
-    If it has its own preset or parameters, nothing is added from the treatment's.
+    If the step has its own preset or parameters, nothing is added from the treatment's.
     """
 
     @override

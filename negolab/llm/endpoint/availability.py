@@ -80,7 +80,7 @@ class Availability:
             self._notify(f"{self._url} does not answer ({error}): waiting; {waited:.0f} s so far{self._most}")
 
     def is_patience_over(self, since: float) -> bool:
-        """Return True if a call that has been failing since `since` has outlasted the patience."""
+        """Return True if a call has been failing since `since` for longer than the patience."""
         return self._patience is not None and self._clock() - since > self._patience
 
     def _given_up(self, error: AttemptFailed, waited: float) -> str:

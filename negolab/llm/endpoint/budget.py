@@ -66,7 +66,7 @@ class Budget:
         self.tokens = tokens
         self.ledger = ledger or Ledger()
         self.is_capped = usd is not None or tokens is not None
-        # Rounded down, so that the cap is never exceeded.
+        # Rounded down, so that rounding never raises a cap.
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
         self._reserved, self._calls = NOTHING, 0
         self._is_alone = False

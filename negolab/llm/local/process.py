@@ -33,7 +33,7 @@ class LocalModel(msgspec.Struct, frozen=True):
 
 
 def default_threads() -> int:
-    """Return the number of cores minus one, left to the games: on a busy machine, a thread per core is far slower."""
+    """Return the number of cores, minus one for the games: on a busy machine, a thread per core is far slower."""
     return max(1, (os.cpu_count() or 1) - 1)
 
 

@@ -63,7 +63,7 @@ class Database(ParticipantTables, Matches, Payments):
         self.purge(id)
 
     def pauses(self, study: str) -> dict[str, Pause]:
-        """Return the running matches known to be waiting for a model, by match id."""
+        """Return the pauses of running matches known to be waiting for a model, by match id."""
         last = {str(note.match): Pause(note.detail, note.at) for note in self.notes(study, PAUSE)}
         waiting = {match: pause for match, pause in last.items() if pause.model}
         running = {stored.id for stored in self.matches(study, running=True)} if waiting else set()

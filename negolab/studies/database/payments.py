@@ -18,7 +18,7 @@ from negolab.studies.database.schema import meta, notes
 from negolab.studies.payment import Currency
 
 LEASE = 60.0
-"""Seconds after which a waiting run considers one that still holds the lock on a study's bonuses dead."""
+"""Seconds after which a waiting run assumes that the run still holding the lock on a study's bonuses is dead."""
 
 EARNINGS = "earnings"
 """Kind of the notes that keep what a participant was shown."""
