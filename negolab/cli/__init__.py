@@ -1,6 +1,6 @@
 """The command line `negolab`, with one module per group of commands.
 
-This module joins them and prints errors; start with `play.py`. `options.py` has the options they share.
+This module joins them and prints errors; start with `play.py`. `options.py` has the options that they share.
 """
 
 from __future__ import annotations
@@ -56,12 +56,12 @@ EXPECTED = {
     "greater_than_equal": "at least {ge:g}",
     "less_than_equal": "at most {le:g}",
 }
-"""Values that an option takes, by the kind of the error about one that it does not."""
+"""Values that an option takes, by the kind of error about a value that it does not take."""
 
 
 class _Study(TyperGroup):
-    """The commands of `negolab study`. Their modules are imported when one is wanted: SQLAlchemy, which only they need,
-    takes a quarter of the time in which a command starts."""
+    """The commands of `negolab study`. Their modules are imported on demand: SQLAlchemy, which only they need, takes a
+    quarter of a command's startup time."""
 
     @override
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
@@ -111,8 +111,8 @@ def main() -> None:
     skip_iri_parser()
     try:
         code = app(standalone_mode=False)
-        print(end="", flush=True)  # also where there is none, as in a job that closed it
-    except BrokenPipeError:  # who read it has gone, as `head` does; nothing is left to be written at the end
+        print(end="", flush=True)  # even if there is no stdout, as in a job that closed it
+    except BrokenPipeError:  # the reader is gone, as with `head`; leave nothing to be written at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except TyperException as error:
@@ -128,7 +128,7 @@ def main() -> None:
 
 
 def _usage_message(error: TyperException) -> str:
-    """Say what is wrong with a command, and what to do: the whole command, its help, or a name that is similar."""
+    """Say what is wrong with a command, and what to do: name the full command, its help, or a similar name."""
     text, context, param = error.format_message(), getattr(error, "ctx", None), getattr(error, "param", None)
     if text.startswith("Usage:"):
         print(text)
@@ -149,7 +149,7 @@ def _usage_message(error: TyperException) -> str:
 
 
 def _invalid_value(error: TyperException, param: Any) -> str:
-    """Say what an option takes, where the error is of its type or bounds; "" elsewhere."""
+    """Say what an option takes, if the error is about its type or bounds; "" otherwise."""
     cause: Any = error.__cause__
     fault: dict[str, Any] = cause.errors()[0] if hasattr(cause, "errors") else {"type": ""}
     if fault["type"] not in EXPECTED:
@@ -158,12 +158,12 @@ def _invalid_value(error: TyperException, param: Any) -> str:
 
 
 def _shown(param: Any) -> str:
-    """Return the name of an option, or what help calls an argument."""
+    """Return the name of an option, or the name of an argument in help."""
     return str(param.opts[0] if param.param_type_name == "option" else param.metavar or param.name.upper())
 
 
 def _commands(error: TyperException) -> list[str]:
-    """List the commands where the error occurred: of the program, or of a group such as `study`."""
+    """List the commands available where the error occurred: the program's, or those of a group such as `study`."""
     group = getattr(getattr(error, "ctx", None), "command", None)
     return sorted(getattr(group, "commands", {}))
 

@@ -56,13 +56,13 @@ app = Group()
 _REFRESH_SECONDS = 0.5
 """Seconds between updates of calls and costs."""
 _SLICE_SECONDS = 0.02
-"""Seconds for which records are counted before the run goes on."""
+"""Seconds spent counting records before the run continues."""
 
 
 class _RunningTally:
-    """Summarizes a run's records while it plays, so that nothing has to be read again at its end.
+    """Summarizes a run's records while it plays, so that nothing has to be read again at the end.
 
-    Only the run's own process writes to the file, so each line that ends is complete.
+    Only the run's own process writes to the file, so each line with a line break is complete.
     """
 
     def __init__(self, file: Path) -> None:
@@ -71,7 +71,7 @@ class _RunningTally:
         self._is_damaged = False
 
     async def follow(self) -> None:
-        """Count what has been written, in slices, until cancelled."""
+        """Count what has been written, in slices, until canceled."""
         while True:
             is_behind = self._count(time.monotonic() + _SLICE_SECONDS)
             await asyncio.sleep(0 if is_behind else _SLICE_SECONDS)
@@ -88,7 +88,7 @@ class _RunningTally:
         return False
 
     def result(self) -> summary.Tally:
-        """Return the summary of all records; `ValueError` names a line that is none."""
+        """Return the summary of all records; a `ValueError` names a line that is not a record."""
         with self._lines:
             self._count(inf)
         return summary.tally_records(iter_records(self._path)) if self._is_damaged else self._tally
@@ -96,7 +96,7 @@ class _RunningTally:
 
 @contextmanager
 def _progress_bar(run: Run) -> Iterator[None]:
-    """Show games, games per second, calls and costs of a run, with its messages above.
+    """Show a run's games, games per second, calls and costs, with its messages above.
 
     Enter it inside the event loop of the run.
     """
@@ -128,12 +128,12 @@ def _progress_bar(run: Run) -> Iterator[None]:
 
 
 def print_above_bar(line: str) -> None:
-    """Print a message above the progress bar, or on its own where there is none."""
+    """Print a message above the progress bar, or by itself if there is none."""
     tqdm.write(escape_line(f"negolab: {line}"), file=sys.stderr)
 
 
 def postfix(now: Progress) -> str:
-    """Summarise calls in flight, costs and failures for the end of the progress bar."""
+    """Summarize calls in flight, costs and failures for the end of the progress bar."""
     parts = []
     if now.calls is not None:
         parts.append(f"{now.calls} calls" + (f", {now.waiting} waiting" if now.waiting else ""))
@@ -271,7 +271,7 @@ def batch(
 
 
 def _copies(game: AnyGame, players: Sequence[PlayerFactory], n: int, *, swap: bool) -> str:
-    """Say how many games will differ where neither the game nor the players draw anything; "" where all may."""
+    """Say how many games will differ if neither the game nor the players draw anything; "" if all may."""
     different = len({player.name for player in players}) if swap else 1
     if n <= different or draws_start(game) or not all(player.deterministic for player in players):
         return ""
@@ -284,7 +284,7 @@ def _copies(game: AnyGame, players: Sequence[PlayerFactory], n: int, *, swap: bo
 
 
 def print_estimate(run: Run, flags: RunFlags) -> None:
-    """Play a pilot, and print what the rest of a run takes."""
+    """Play a pilot, and print what the rest of the run will take."""
     run.most = pilot_games(run)
     if (failure := play_run(run, flags.on_stop)) is not None:
         raise RuntimeError(str(failure))
@@ -293,7 +293,7 @@ def print_estimate(run: Run, flags: RunFlags) -> None:
 
 
 def _kinds(retry: str) -> frozenset[str]:
-    """Parse `--retry` into kinds of a record."""
+    """Parse `--retry` into the kinds used in records."""
     kinds = {kind.strip() for kind in retry.split(",") if kind.strip()}
     for kind in kinds:
         if kind not in _RETRY:
@@ -314,8 +314,8 @@ def _share(text: str) -> float:
 
 
 def play_run(run: Run, on_stop: str, tally: _RunningTally | None = None) -> RunFailed | None:
-    """Play until the run ends or is stopped; return the failure if no game could go on."""
-    # The bar shows the run's messages; without a handler, logging would print them as well.
+    """Play until the run ends or is stopped; return the failure if no game could continue."""
+    # The bar shows the run's messages; without a handler, logging would print them too.
     logging.getLogger("negolab.models").addHandler(logging.NullHandler())
 
     async def play() -> None:
@@ -336,7 +336,7 @@ def play_run(run: Run, on_stop: str, tally: _RunningTally | None = None) -> RunF
 
 @contextmanager
 def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
-    """Handle Ctrl-C: the first acts as `on_stop` says, the second drops the games in play."""
+    """Handle Ctrl-C: the first acts as `on_stop` says; the second drops the games in progress."""
     loop = asyncio.get_running_loop()
     pressed = 0
 
@@ -359,7 +359,7 @@ def _interrupts(run: Run, on_stop: str) -> Iterator[None]:
 
 
 def _print_results(run: Run, tally: summary.Tally, unit: str, failure: RunFailed | None) -> None:
-    """Print the results in the folder and how to continue; raises what `end_run` does."""
+    """Print the results in the folder and how to continue; raise what `end_run` does."""
     now, file = run.progress, run.matchups[0].store.file
     paid = run.models.usage if isinstance(run.models, Models) else None
     if failure is not None and not (tally.n or (paid and (paid.answers or paid.pico or paid.tokens))):
@@ -378,8 +378,8 @@ def end_run(run: Run, failure: RunFailed | None) -> None:
     """Print how to continue a run; exit with an error unless all games are over.
 
     Raises:
-        RuntimeError: No game could go on, or none finished.
-        typer.Exit: Too many answers of a model could not be used (code 3), or the run was stopped (code 130).
+        RuntimeError: No game could continue, or none finished.
+        typer.Exit: Too many of a model's answers were unusable (code 3), or the run was stopped (code 130).
     """
     now = run.progress
     unfinished = {"failed": now.failed, "timeout": now.timed_out}

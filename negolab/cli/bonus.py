@@ -1,4 +1,4 @@
-"""`negolab study bonus`: the files of bonuses for a panel, from the panel's own export."""
+"""`negolab study bonus`: bonus files for a panel, from the panel's own export."""
 
 from __future__ import annotations
 

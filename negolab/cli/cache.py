@@ -1,4 +1,4 @@
-"""`negolab cache stats | clear`: the cache of model answers; `negolab calls`: what is in it of one run."""
+"""`negolab cache stats | clear`: the cache of model answers; `negolab calls`: one run's calls in it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`negolab code`: people and models code what was said, and how far they agree."""
+"""`negolab code`: coding of what was said, by people and models, and their agreement."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def code(
 def _code_by_model(
     run: Path, name: str, book: Codebook, coder: str, model: str, configuration: ModelConfiguration
 ) -> None:
-    """Let a model code what it has not coded yet, and print what it could not code and what was paid."""
+    """Let a model code what it has not coded yet, and print what it could not code and what the coding cost."""
     from negolab.coding.models import code_units
     from negolab.coding.units import readings_file
 
@@ -95,7 +95,7 @@ def _code_by_model(
 
 
 def _print_agreement(run: Path, name: str, book: Codebook, gold: str | None) -> None:
-    """Print how far coders agree, and write the list of what they differ on."""
+    """Print how far coders agree, and write a list of their disagreements."""
     from negolab.analysis.columns import write_table
     from negolab.coding import agreement, units
 

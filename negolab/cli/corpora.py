@@ -1,4 +1,5 @@
-"""`negolab import dealornodeal | casino | clembench | csv`: published corpora and own spreadsheets as records."""
+"""`negolab import dealornodeal | casino | clembench | csv`: published corpora and the user's own spreadsheets as
+records."""
 
 from __future__ import annotations
 
@@ -35,7 +36,7 @@ Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records."
 
 
 class Imported(NamedTuple):
-    """What an import wrote: all records, and how many of them are new; `copies` were in the source once more."""
+    """Result of an import: all records, and how many are new; `copies` counts duplicates in the source."""
 
     records: list[Record]
     new: int
@@ -43,18 +44,18 @@ class Imported(NamedTuple):
 
 
 def import_records(found: Collection[tuple[str, Callable[[], Record]]], out: Path, unit: str) -> Imported:
-    """Write the records that the folder does not have yet, and print which dialogues or episodes gave none.
+    """Write the records not yet in the folder, and print which dialogues or episodes yielded none.
 
     A new folder appears with all its records, or not at all.
 
     Args:
         found: For each record, its place in the corpus and a function that builds it; if that raises ValueError, or
-            another one has its id, the record is left out.
+            another record has its id, the record is left out.
         out: The folder.
-        unit: What one record is made from, such as a dialogue.
+        unit: Name of the source of one record, such as a dialogue.
 
     Raises:
-        ValueError: There is no record at all, or the folder holds a run or records of something else.
+        ValueError: There is no record at all, or the folder holds a run or other records.
     """
     records, errors, copies = dict[str, Record](), list[str](), 0
     for place, make in tqdm(found, unit=unit, file=sys.stderr, mininterval=0.5, disable=None):
@@ -83,7 +84,7 @@ def import_records(found: Collection[tuple[str, Callable[[], Record]]], out: Pat
 
 @contextmanager
 def new_folder(out: Path) -> Iterator[Path]:
-    """Yield the folder if it is there, else a draft of it beside it, which takes its place unless something fails."""
+    """Yield the folder if it exists, or else a draft next to it, which takes its place unless something fails."""
     if out.exists():
         yield out
         return
@@ -199,7 +200,7 @@ def casino(
 
 
 def _print_camps(records: list[Record], out: Path) -> None:
-    """Print the figures of the imported records; each has the points that the corpus stores."""
+    """Print figures for the imported records; each record has the points stored in the corpus."""
     from negolab.formats.casino import figures
 
     found = figures(records)
@@ -245,7 +246,7 @@ def clembench(
 
 
 def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[LeftOut], int]:
-    """Return all records by id, the episodes that have no record, and how many copies of episodes there are."""
+    """Return all records by id, the episodes without a record, and the number of duplicate episodes."""
     from negolab.formats.clembench import LeftOut, read_tree
 
     found = (one for folder in folders for one in read_tree(folder))
@@ -257,7 +258,7 @@ def _read_episodes(folders: Sequence[Path]) -> tuple[dict[str, Record], list[Lef
 
 
 def _print_scores(imported: Collection[Record], by_name: bool) -> None:
-    """Derive the stored scores of all episodes again, and print how many differ and in which episodes."""
+    """Recompute the stored scores of all episodes, and print how many differ, and in which episodes."""
     from negolab.formats.clembench import DIFFERENCES, score_lines
 
     if differ := [record.id for record in imported if record.header.notes.get(DIFFERENCES)]:

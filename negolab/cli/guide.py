@@ -19,7 +19,7 @@ _BLOCK = re.compile(r"^```(\w+)[ ]?(\S*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 class Block(NamedTuple):
-    """A fenced block of a page: its language, the file it belongs to ("": none), and its text."""
+    """A fenced block on a page: its language, the file it belongs to ("": none), and its text."""
 
     language: str
     file: str
@@ -51,10 +51,10 @@ def blocks(text: str) -> Iterator[Block]:
 
 
 def write_examples(text: str, folder: Path) -> None:
-    """Write the files that a page shows; blocks of one notebook are its cells, the first one its parameters.
+    """Write the files shown on a page; a notebook's blocks are its cells, and the first one its parameters.
 
     Raises:
-        ValueError: The page has no such files, or one of them exists with another content.
+        ValueError: The page has no such files, or one of them exists with different content.
     """
     files: dict[str, list[str]] = {}
     for block in blocks(text):

@@ -1,4 +1,4 @@
-"""`negolab new`: small working examples to change, those in Python with a test."""
+"""`negolab new`: small working examples to modify; those in Python have a test."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _PLAIN = {
     "sweep": "Create a folder with a notebook, a sweep plan and a test.",
     "tournament": "Write a tournament plan: players, conditions, games and draws.",
 }
-"""Kinds of example that need nothing but a name, and the help of their commands."""
+"""Kinds of examples that need only a name, and their commands' help."""
 
 
 def _command(kind: str) -> Callable[[str], None]:

@@ -29,7 +29,7 @@ _ADVANCED = "Advanced"
 
 
 class _Command(TyperCommand):
-    """A command whose help lists the options of each panel in a section of their own."""
+    """A command whose help lists each panel's options in a separate section."""
 
     @override
     def format_options(self, ctx: Any, formatter: Any) -> None:
@@ -45,7 +45,7 @@ class _Command(TyperCommand):
 
 
 class Group(typer.Typer):
-    """Commands with plain help; those of a named group show it when called without a command."""
+    """Commands with plain help; a named group shows it when called without a command."""
 
     def __init__(self, name: str | None = None, help: str | None = None, cls: type[TyperGroup] = TyperGroup) -> None:
         super().__init__(
@@ -64,7 +64,7 @@ class Group(typer.Typer):
 
 
 def with_options(read: Callable[..., Any], name: str = "options") -> Callable[[Command], Command]:
-    """Give a command the parameters of `read` as options, and what it returns as the parameter called `name`."""
+    """Give a command the parameters of `read` as options, and pass it what `read` returns as the parameter `name`."""
     more = inspect.signature(read, eval_str=True).parameters
 
     def decorate(command: Command) -> Command:
@@ -96,7 +96,7 @@ Seed = Annotated[
     int | None, typer.Option(help="Random seed for the match (default: chosen at random and stored in the record).")
 ]
 DB = "NEGOLAB_DB"
-"""Environment variable that names a database; unlike `--db`, it hides a password from the list of processes."""
+"""Environment variable that names a database; unlike `--db`, it keeps a password out of the process list."""
 Db = Annotated[
     str | None,
     advanced(
@@ -126,16 +126,16 @@ TrustChanges = Annotated[bool, advanced("--trust", help="Continue even if your o
 
 
 def load_game(game: str, preset: str | None, changes: list[str] | None) -> AnyGame:
-    """Load the game with the preset and the parameters of the options.
+    """Load the game with the preset and parameters given in the options.
 
     Raises:
-        ValueError: Unknown game, preset or parameter, or a value of the wrong form.
+        ValueError: Unknown game, preset or parameter, or a malformed value.
     """
     return catalog.load(game, preset=preset, **parameter_changes(changes or []))
 
 
 def parse_seat(text: str, game: AnyGame) -> Seat:
-    """Parse `--seat`: A or B, or what the game calls a seat, such as buyer; `ValueError` for anything else."""
+    """Parse `--seat`: A or B, or the game's name for a seat, such as buyer; `ValueError` for anything else."""
     roles = {seat: game.role(seat) for seat in SEATS}
     for seat, role in roles.items():
         if text.casefold() in (seat.casefold(), role.casefold()):
@@ -145,7 +145,8 @@ def parse_seat(text: str, game: AnyGame) -> Seat:
 
 
 def parse_seats(text: str | None, records: Sequence[Record]) -> list[Seat]:
-    """Parse `--seat` for each record, as a role may be another seat in another game; none if it was not given.
+    """Parse `--seat` for each record, because a role may be a different seat in another game; return [] if it was not
+    given.
 
     Raises:
         ValueError: A record's game has no such seat.
@@ -171,22 +172,22 @@ def parameter_changes(changes: list[str]) -> dict[str, Any]:
 
 
 def import_modules(modules: list[str] | None) -> list[str]:
-    """Import the modules that the user names, and return them with files and folders as whole paths."""
+    """Import the modules that the user names, and return them with files and folders as absolute paths."""
     for module in modules or []:
         check_offers(catalog.game_module(module))
     return [str(Path(module).resolve()) if user_code.is_path(module) else module for module in modules or []]
 
 
 def import_games(path: Path, modules: list[str] | None, trust: bool) -> list[str]:
-    """Import the games from outside the package that records need.
+    """Import the games, from outside the package, that records need.
 
     Args:
         path: A file of records, or the folder of a run, a sweep or an export.
         modules: Modules that the user names.
-        trust: Run what the folder names and the user has not run before; False: ask.
+        trust: Run what the folder names even if the user has not run it before; False: ask.
 
     Returns:
-        The modules that were imported, files and folders as whole paths; what the folder names is pinned to its hash.
+        The imported modules, with files and folders as absolute paths; what the folder names is pinned to its hash.
 
     Raises:
         ValueError: The user does not trust the code, or it cannot be imported.
@@ -214,7 +215,7 @@ def _code_folders(path: Path) -> list[Path]:
 
 
 def ask_to_trust(source: CodeSource, why: str, trust: bool) -> None:
-    """Return if the code may run; `ValueError` if the user says no, or cannot be asked."""
+    """Return if the code may run; raise `ValueError` if the user says no or cannot be asked."""
     if user_code.is_trusted(source):
         return
     if not trust and not sys.stdin.isatty():

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 app = Group()
 POWERS, REPEATS = (0.8, 0.9), (1, 2, 4)
 OUTCOMES = ("payoff", "gain", "surplus_share", "joint", "agreed", "efficiency", "moves")
-"""The main outcomes; any column of numbers will do."""
+"""The main outcomes; any numeric column will do."""
 _PARTS = ("agreed", "efficiency")
-"""Outcomes from 0 to 1, which people read in percent."""
+"""Outcomes from 0 to 1, which people read as percentages."""
 
 
 @app.command()
@@ -78,7 +78,7 @@ def plan(
 
 
 def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.DataFrame, str, list[str]]:
-    """Return the pilot's rows, the column that is compared, and those of the axes of the sweep beside it."""
+    """Return the pilot's rows, the column to compare, and the columns of the sweep's other axes."""
     from negolab.analysis import cells, models
     from negolab.sweeps.folder import read_folder_plan
     from negolab.sweeps.status import is_sweep
@@ -98,13 +98,13 @@ def _read(run: Path, seat: str | None, outcome: str, between: str) -> tuple[pd.D
     for option, name, main in (("outcome", outcome, OUTCOMES), ("between", side, ("player", *names))):
         if name not in frame:
             raise ValueError(f"--{option} {name!r}: the run has no such column: {suggest(name, map(str, frame), main)}")
-    # What a plan changes together with a parameter is part of the comparison.
+    # Anything that a plan changes together with a parameter is part of the comparison.
     others = [name for axis in axes if side not in axis for name in axis]
     return frame.assign(**{side: frame[side].astype(str)}), side, others
 
 
 def _sides(column: pd.Series[str], values: str | None) -> tuple[str, str]:
-    """Return the two values to compare, numbers in any notation."""
+    """Return the two values to compare; numbers may be in any notation."""
     known = {_number(value): value for value in sorted(set(column))}
     chosen = list(known) if values is None else [_number(value.strip()) for value in values.split(",")]
     if len(set(chosen)) != 2 or not set(chosen) <= set(known):
@@ -118,7 +118,7 @@ def _number(text: str) -> float | str:
 
 
 def _unit(run: Path, outcome: str) -> tuple[float, str]:
-    """Return what to divide an outcome by, and the unit that people read it in."""
+    """Return the divisor for an outcome, and the unit in which people read it."""
     from negolab import catalog
     from negolab.analysis import tables
     from negolab.formatting import display_unit
@@ -127,11 +127,12 @@ def _unit(run: Path, outcome: str) -> tuple[float, str]:
         return 0.01, "percentage points"
     rules = catalog.imported_class(next(record for _, record in tables.records(run)).header.game)
     unit, scale = display_unit(rules.unit if outcome in ("payoff", "joint", "possible") else "")
-    return scale, "" if "," in unit else unit  # trading's says what its numbers stand for
+    return scale, "" if "," in unit else unit  # trading's unit says what its numbers stand for
 
 
 def _cost_text(rows: pd.DataFrame, matches: int | None) -> str:
-    """Return the columns of calls and dollars for models, "" for scripts; their heads without a number of matches."""
+    """Return the columns of calls and dollars for models ("" for scripts); without a number of matches, their
+    headings."""
     each = rows.groupby("match")[["answers", "cost"]].sum(min_count=1).astype(float).mean()
     if not each["answers"]:
         return ""

@@ -32,7 +32,7 @@ _QUIT = "/quit"
 
 
 def format_event(event: Event, game: AnyGame) -> str | None:
-    """Format an event of a match of `game` for the experimenter; None for events that are not shown."""
+    """Format an event in a match of `game` for the experimenter; None for events that are not shown."""
     match event:
         case Replied(seat, reply):
             return f"{seat}: {printable(reply.text)}"
@@ -48,16 +48,16 @@ def format_event(event: Event, game: AnyGame) -> str | None:
 
 
 def escape_line(text: str) -> str:
-    """Escape control characters and line breaks, so that text of others stays on its line."""
+    """Escape control characters and line breaks, so that other people's text stays on its line."""
     return escape_control(text).replace("\n", r"\n")
 
 
 MAX_NAMED = 10
-"""Things of a long list that are named; further ones are counted."""
+"""Number of items named from a long list; the rest are counted."""
 
 
 def print_some(lines: Sequence[str], more: str) -> None:
-    """Print the first `MAX_NAMED` lines, and `more` with the number of the rest."""
+    """Print the first `MAX_NAMED` lines; if there are more, print `more`, filled in with how many are left."""
     for line in lines[:MAX_NAMED]:
         print(escape_line(line))
     if len(lines) > MAX_NAMED:
@@ -65,12 +65,12 @@ def print_some(lines: Sequence[str], more: str) -> None:
 
 
 def printable(text: str) -> str:
-    """Escape control characters and indent further lines, so that text cannot look like an event either."""
+    """Escape control characters and indent continuation lines, so that text cannot look like an event either."""
     return escape_control(text).replace("\n", "\n     ")
 
 
 def print_events(events: list[Event], game: AnyGame) -> None:
-    """Print events of a match of `game`, one line each, without those that are not shown."""
+    """Print the events of a match of `game`, one per line, without those that are not shown."""
     for event in events:
         if (text := format_event(event, game)) is not None:
             print(escape_control(text), flush=True)
@@ -84,7 +84,8 @@ def print_details(details: dict[str, Any], game: AnyGame) -> None:
 
 
 def format_details(value: Any, indent: str = "", words: Mapping[str, str] = MappingProxyType({})) -> list[str]:
-    """Format nested data as indented lines; `words` stand for others that the rules fix and that mislead here."""
+    """Format nested data as indented lines; `words` maps words that the rules fix, and that would mislead here, to
+    others."""
     if isinstance(value, dict):
         out = []
         for key, inner in value.items():
@@ -98,7 +99,7 @@ def format_details(value: Any, indent: str = "", words: Mapping[str, str] = Mapp
 
 
 def _format_seats(value: Any) -> str:
-    """Format a number of each seat, such as `A 0.5392, B 3`; any other value as Python writes it."""
+    """Format a number for each seat, such as `A 0.5392, B 3`; format any other value as Python does."""
     is_of_seats = isinstance(value, dict) and bool(value) and set(value) <= {*SEATS}
     if is_of_seats and all(type(number) in (int, float) for number in value.values()):
         return ", ".join(f"{seat} {format_number(n, 4)}" for seat, n in value.items())
@@ -108,7 +109,7 @@ def _format_seats(value: Any) -> str:
 class TerminalPlayer:
     """A person at the keyboard: prints what the seat may see and reads its replies.
 
-    A game with a text front of its own is shown exactly as that front words it.
+    A game with its own text front is shown exactly as that front words it.
     """
 
     name = "person"
@@ -138,7 +139,8 @@ class TerminalPlayer:
         return line.replace("\\n", "\n")
 
     def catch_up(self) -> None:
-        """Print what was not printed yet: texts of the game's own front, or that the rules decided for this seat."""
+        """Print what has not been printed yet: texts from the game's own front, or decisions of the rules for this
+        seat."""
         if self._front is None:
             self._tell_forfeits()
         else:
@@ -148,7 +150,8 @@ class TerminalPlayer:
             self._shown = len(texts)
 
     def _tell_forfeits(self) -> None:
-        """Print why this seat's last try was not accepted, since its next prompt tells only what the rules did then."""
+        """Print why this seat's last try was not accepted, because its next prompt tells only what the rules did
+        then."""
         reason = ""
         for event in self._match.events[self._told :]:
             if isinstance(event, Rejected) and event.seat == self._seat:
@@ -167,7 +170,8 @@ class TerminalPlayer:
 
 
 def _refused(ask: Ask, told: catalog.AnyGame) -> str:
-    """Format the reason of the last rejection and, where replies are limited, how many may follow and what then is."""
+    """Format the reason for the last rejection and, if replies are limited, how many may follow and what happens
+    then."""
     then = told.describe_forfeit(ask.seen)
     last = f"; after that {then}" if then else ""
     left = f" ({ask.retries_left} more may be refused{last})" if told.retries(ask.seen.seat) else ""
@@ -311,8 +315,8 @@ def play_(
 
 
 def treat_signals_as_interrupt() -> None:
-    """Treat SIGTERM and SIGHUP like Ctrl-C, so that what was begun is kept or ended if the terminal is closed; what is
-    ignored, as under `nohup`, stays ignored."""
+    """Treat SIGTERM and SIGHUP like Ctrl-C, so that work in progress is saved or ended if the terminal is closed;
+    ignored signals, as under `nohup`, stay ignored."""
     for name in ("SIGTERM", "SIGHUP"):
         if signal.getsignal(number := getattr(signal, name, signal.SIGTERM)) is not signal.SIG_IGN:
             signal.signal(number, signal.default_int_handler)
@@ -328,7 +332,7 @@ def _play_in_terminal(match: Match, seat: Seat, opponent: Player) -> None:
 def _record_writer(out: Path | None) -> Iterator[Callable[[Match], None]]:
     """Open the place for the record before the match is played, and yield a function that saves the match there.
 
-    A run's folder, or a new `.jsonl` file; None saves nothing.
+    The place is a run's folder, or a new `.jsonl` file; None saves nothing.
     """
     if out is None:
         yield lambda match: None

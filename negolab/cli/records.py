@@ -45,7 +45,7 @@ def select_records(source: RecordSource, id: str | None) -> list[Record]:
 
 
 def _has_id(record: Record, id: str | None) -> bool:
-    """Return True for an id that starts with `id`, or ends with it: those of a run differ in their last digits."""
+    """Return True if a record's id starts or ends with `id`: ids in a run differ in their last digits."""
     return id is None or record.id.startswith(id) or record.id.endswith(id)
 
 
@@ -61,7 +61,7 @@ def open_records(path: Path) -> RecordSource:
 
 
 def print_left_out(source: RecordSource) -> None:
-    """Print to stderr what a source holds beside the records that were read from it."""
+    """Print to stderr what a source holds besides the records read from it."""
     for sentence in source.left_out:
         print(play.escape_line(f"negolab: {sentence}"), file=sys.stderr)
 
@@ -181,23 +181,23 @@ def check(run: FileOrFolder, module: Modules = None, trust: Trust = False) -> No
 
 
 def _other_values(sweep: Path) -> list[str]:
-    """Name the finished cells of a sweep in whose kernel a parameter had another value than in the plan, and both."""
+    """Name the finished cells of a sweep whose kernels had other parameter values than the plan, with both values."""
     found = ((id, ended.other_values()) for id, ended in status.read_done(sweep).items())
     return [f"{id} ({values})" for id, values in found if values]
 
 
 def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]:
-    """Count the records, and by cause those that differ, each with a description of the first.
+    """Count the records, and the differing ones by cause, each with a description of the first.
 
     Raises:
-        ValueError: A record is of a game that is not negolab's and was not imported.
+        ValueError: A record's game is not one of negolab's and was not imported.
     """
     n, causes = 0, dict[str, tuple[int, str]]()
     ids: set[tuple[str | None, str]] = set()
     for entry in tqdm(source.entries(), unit="record", file=sys.stderr, mininterval=0.5, disable=None):
         n += 1
         if ":" in (game := entry.record.header.game):
-            catalog.imported_class(game)  # refuses a game whose module was not named
+            catalog.imported_class(game)  # raises an error for a game whose module was not named
         key = (entry.cell, entry.record.id)
         repeated = [Difference("the ID appears twice", "")] if key in ids else []
         ids.add(key)
@@ -208,7 +208,7 @@ def _find_causes(source: RecordSource) -> tuple[int, dict[str, tuple[int, str]]]
 
 
 def _place(entry: SourceEntry, text: str) -> str:
-    """Name a record, the cell or folder where it lies, and what differs in it."""
+    """Name a record, the cell or folder that contains it, and what differs in it."""
     where = entry.record.header.notes.get("folder") if entry.cell is None else f"cell {entry.cell}"
     return f"record {entry.record.id}" + (f" in {where}" if where else "") + (f": {text}" if text else "")
 
@@ -264,15 +264,15 @@ def export(
 
 
 _STYLES = {"md": "markdown", "html": "html", "tex": "latex"}
-"""File ending of a transcript -> its style."""
+"""File extension of a transcript -> its style."""
 _TABLES = ("csv", "parquet", "xlsx")
 _DOMAINS = ("genius", "negmas")
 _SAME = 300
-"""Characters with which all transcripts of a kind begin; of Markdown those of its title."""
+"""Number of initial characters that identify a transcript's kind; for Markdown, those of its title."""
 
 
 def _domain(scenario: str, to: str, folder: Path) -> None:
-    """Write a scenario for another program, and print what it does not carry."""
+    """Write a scenario for another program, and print what could not be converted."""
     from negolab.formats.domains import domain_files
 
     texts = domain_files(scenario, to)
@@ -299,18 +299,19 @@ def _tables(source: Path, id: str | None, to: str, folder: Path) -> None:
         tables = tables._replace(others={**tables.others, "codes": ([*tables.join, *CODES], coded)})
     rows = export.export(tables, folder, endings, source)
     print_left_out(opened)
-    if "measures" not in rows:  # a row for each match, even where the game fails on other tables
+    if "measures" not in rows:  # a row for each match, even if the game fails on other tables
         raise ValueError(f"there are no records in {source}" if id is None else _no_record(id))
     print(export.describe_rows(rows))
     print(play.escape_line(str(folder)))
 
 
 def _transcripts(records: list[Record], to: str, folder: Path, seats: list[Seat]) -> list[Path]:
-    """Write one transcript per record; of what its seat saw if there are `seats`, and then without its id in the name,
-    from which the seed could be found. Equal file names get a number.
+    """Write one transcript per record. With `seats`, write only what the record's seat saw, and leave the id, from
+    which the seed could be found, out of the file name. Equal file names get a number.
 
     Raises:
-        ValueError: A file of that name is no transcript, such as the user's own, if somebody else named the record.
+        ValueError: A file with that name is not a transcript, such as one of the user's files if somebody else named
+            the record.
     """
     from negolab.formats import transcript
 

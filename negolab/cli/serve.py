@@ -1,4 +1,4 @@
-"""`negolab serve | lab`: options of the servers of the web pages, and their start as a process of its own."""
+"""`negolab serve | lab`: options of the web page servers, which are started as separate processes."""
 
 from __future__ import annotations
 
@@ -23,14 +23,15 @@ from negolab.cli.play import RUNS
 
 app = Group()
 OPTIONS = "NEGOLAB_SERVER_OPTIONS"
-"""Environment variable that hands options to the server. In its command, anybody could read a database's password."""
+"""Environment variable that passes options to the server. On its command line, anybody could read a database
+password."""
 
 Port = Annotated[int, typer.Option(min=1, max=65535, help="Port on this machine.")]
 Browser = Annotated[bool, typer.Option("--browser/--no-browser", help="Open the browser.")]
 
 
 class ServerOptions(msgspec.Struct, frozen=True, forbid_unknown_fields=True, tag_field="command"):
-    """Base class of the options of a server."""
+    """Base class of a server's options."""
 
 
 class ServeOptions(ServerOptions, frozen=True, tag="serve"):
@@ -70,7 +71,7 @@ class ServeOptions(ServerOptions, frozen=True, tag="serve"):
 
 
 class PageOptions(ServerOptions, frozen=True, tag="page"):
-    """Options of `negolab replay --browser` and `negolab sweep show`: a page on what `source` keeps."""
+    """Options of `negolab replay --browser` and `negolab sweep show`: a page about what `source` contains."""
 
     page: Literal["replay", "results"]
     source: Path
@@ -101,7 +102,7 @@ def serve(options: ServeOptions) -> None:
         check_servable(options.study, options.db)
     modules = import_modules(options.modules)
     for path in options.scenarios or []:
-        scenario_game(path)  # says what is wrong with it
+        scenario_game(path)  # raises an error that says what is wrong with it
     start(msgspec.structs.replace(options, modules=modules))
 
 
@@ -117,24 +118,24 @@ def start(options: ServerOptions) -> NoReturn:
     os.environ[OPTIONS] = msgspec.json.encode(options, enc_hook=str).decode()
     command = [sys.executable, "-P", "-m", "negolab_widgets.server"]
     if os.name == "posix":
-        # Replace this process by the server, so that signals reach it.
+        # Replace this process with the server, so that signals reach it.
         os.execv(sys.executable, command)
     raise typer.Exit(subprocess.call(command))
 
 
 @contextmanager
 def running_trial(options: ServeOptions, *, with_models: bool) -> Iterator[deque[str]]:
-    """Serve a study that browsers try, by a process of its own, until the block ends.
+    """Serve a study that browsers try, in a separate process, until the block ends.
 
     Args:
-        options: What is served, and where.
+        options: What to serve, and where.
         with_models: Let language models play; see `negolab.studies.trial.stand_ins`.
 
     Yields:
-        The latest lines that the server prints once it is there.
+        The latest lines that the server prints, once it is up.
 
     Raises:
-        RuntimeError: The server did not start; says its last line.
+        RuntimeError: The server did not start; the error quotes its last line.
     """
     trial = {"trial": "models" if with_models else "stand-ins", "browser": False}
     table = msgspec.to_builtins(options, enc_hook=str) | trial
@@ -145,10 +146,10 @@ def running_trial(options: ServeOptions, *, with_models: bool) -> Iterator[deque
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        start_new_session=True,  # Ctrl-C is for this process, which then ends it
+        start_new_session=True,  # Ctrl-C goes to this process, which then ends the server
     )
     lines: deque[str] = deque(maxlen=50)
-    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server is ended then, too
+    before = signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the server is then ended too
     try:
         assert server.stdout is not None
         for line in server.stdout:
@@ -158,7 +159,7 @@ def running_trial(options: ServeOptions, *, with_models: bool) -> Iterator[deque
                 break
         else:
             raise RuntimeError(f"the server did not start: {lines[-1] if lines else f'exit code {server.wait()}'}")
-        # Read on, so that a full pipe never blocks it.
+        # Keep reading, so that a full pipe never blocks the server.
         threading.Thread(target=lines.extend, args=(map(str.rstrip, server.stdout),), daemon=True).start()
         yield lines
     finally:
@@ -171,7 +172,7 @@ def running_trial(options: ServeOptions, *, with_models: bool) -> Iterator[deque
 
 
 def free_ports(n: int) -> list[int]:
-    """Return ports of this machine that nobody listens at."""
+    """Return ports on this machine that nobody listens on."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(n)]
         for probe in probes:

@@ -1,4 +1,4 @@
-"""`negolab study links | texts | status | doctor | export`, beside `try` and `bonus`: studies for people."""
+"""`negolab study links | texts | status | doctor | export`, in addition to `try` and `bonus`: studies for people."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ from negolab.texts import format_texts
 
 _CLEAR = "\x1b[H\x1b[2J"
 _LONGEST = 40
-"""Most active participants that are listed; the rest are counted."""
+"""Number of active participants to list; the rest are counted."""
 
 
 def print_status(database: Database, study: Study, *, again: bool = False) -> None:
-    """Print the current status of a study; with `again`, replace the last one if the output is a terminal."""
+    """Print the current status of a study; with `again`, overwrite the previous one if the output is a terminal."""
     text = "\n".join(status_lines(study_status(database, study)))
     if again:
         text = (_CLEAR if sys.stdout.isatty() else "\n") + text
@@ -74,7 +74,7 @@ def _count_statuses(now: Status) -> str:
 
 
 def cell_lines(cells: tuple[TreatmentCount, ...], currency: Currency | None) -> list[str]:
-    """Lay out the participants of each treatment, and what they earned."""
+    """Lay out the participants in each treatment, and what they earned."""
     width = max(len("treatment"), *(len(cell.name) for cell in cells))
     head = f"{'treatment':{width}}  weight  active  complete  dropped"
     rows = [f"{c.name:{width}}  {c.weight:6g}  {c.active:6}  {c.complete:8}  {c.dropped:7}" for c in cells]
@@ -187,7 +187,7 @@ def _warn_of_short_seed(file: Path, study: Study) -> None:
 
 
 def _warn_of_missing_models(study: Study) -> None:
-    """Say what `negolab serve` will lack, judged by this environment, for the language models of a study."""
+    """Say what `negolab serve` will lack for a study's language models, judging by this environment."""
     if not any(settings.has_model for settings, _ in study.matches()):
         return
     from negolab.studies.host_config import HostConfig, build_host_config
@@ -205,13 +205,13 @@ def _warn_of_missing_models(study: Study) -> None:
 
 
 def _unused(database: Database, study: Study, link: str) -> list[Participant]:
-    """Return the participants whose personal link, of a kind, has not been opened and is still valid."""
+    """Return the participants whose personal link, of kind `link`, has not been opened and is still valid."""
     people = [p for p in database.participants(study.name) if p.link == link and p.opened is None]
     return [p for p in people if p.created + study.expires * 86400 > time.time()]
 
 
 def _expiry(what: str, created: float, study: Study) -> None:
-    """Print to stderr until when a link is valid; stdout holds links only."""
+    """Print to stderr how long a link is valid; stdout is for links only."""
     until = datetime.fromtimestamp(created + study.expires * 86400, UTC)
     print(f"{what} is valid until {until:%Y-%m-%d %H:%M} UTC", file=sys.stderr)
     if study.external is not None and what == "this open link":
@@ -226,7 +226,7 @@ def _print_links(links: list[tuple[int, str]]) -> None:
 def _link_writer(out: Path | None) -> Iterator[Callable[[list[tuple[int, str]]], None]]:
     """Yield a function that prints links, or writes them with their numbers to a new CSV file.
 
-    The file is readable by its owner only, and removed again after an error.
+    The file is readable only by its owner, and removed after an error.
     """
     if out is None:
         yield _print_links
@@ -255,7 +255,7 @@ def status(
     study = read_study(file)
     with open_known_database(file, db, study) as database:
         print_status(database, study)
-        database.check_writable()  # while it takes no writes, as on a full disk, the study waits
+        database.check_writable()  # while it takes no writes, as on a full disk, the study is waiting
         while watch:
             time.sleep(_EVERY)
             try:
@@ -326,19 +326,19 @@ def export(
 
 
 def _database_address(file: Path, db: str | None) -> str:
-    """Return the database of a study: `db`, or by default a file beside the study file."""
+    """Return the database of a study: `db`, or by default, a file next to the study file."""
     return db if db is not None else str(file.with_suffix(".db"))
 
 
 def _is_there(place: str) -> bool:
-    """Return True if the database exists; does not create it."""
+    """Return True if the database exists; do not create it."""
     url = database_url(place)
     return url.get_backend_name() != "sqlite" or Path(str(url.database)).is_file()
 
 
 @contextmanager
 def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Database]:
-    """Open the database of a study; `ValueError` if it does not exist or does not know the study."""
+    """Open a study's database; raise `ValueError` if it does not exist or does not contain the study."""
     none = ValueError(f"{file}: no links yet; `negolab study links {file} -n 20` creates 20 links")
     if not _is_there(_database_address(file, db)):
         raise none
@@ -358,7 +358,7 @@ def check_servable(file: Path, db: str | None) -> None:
     """Check that a study can be served.
 
     Raises:
-        ValueError: The study file is invalid, or its name is new to a database that holds other studies.
+        ValueError: The study file is invalid, or the study's name is new to a database that holds other studies.
     """
     study = read_study(file)
     if _is_there(_database_address(file, db)):
@@ -367,15 +367,15 @@ def check_servable(file: Path, db: str | None) -> None:
 
 
 def check_study_name(database: Database, study: Study, file: Path, db: str | None) -> None:
-    """Check that the database holds this study or none; otherwise links of the others would stop working.
+    """Check that the database holds this study or none; otherwise, the other studies' links would stop working.
 
     Raises:
-        ValueError: The database holds other studies only.
+        ValueError: The database holds only other studies.
     """
     stored = database.studies()
     if stored and study.name not in stored:
         listed = ", ".join(stored[-3:])
-        # A URL is not printed, since it can hold a password.
+        # A URL is not printed, because it can contain a password.
         where = f" --db {db}" if db is not None and "://" not in db else ""
         raise ValueError(
             f'{file}: the study is called {study.name!r}, but the database has {listed}: write name = "{stored[-1]}" '

@@ -76,11 +76,11 @@ def check(file: PlanFile, out: Out = None, tiny: Tiny = False, workers: Workers 
 
 
 _GAMES = ("games", "matches", "deals", "n")
-"""Names of parameters that say how many games a cell plays."""
+"""Names of parameters that set how many games a cell plays."""
 
 
 def _games_ratio(plan: SweepPlan, trial: list[CellStatus]) -> float:
-    """Return how many times as many games the plan's cells have as those of a trial, as far as a parameter says it."""
+    """Return the ratio of games per cell in the plan to games per cell in a trial, as far as a parameter tells."""
     for name in _GAMES:
         full, small = ([cell.params.get(name, 0) for cell in cells] for cells in (plan.cells(), trial))
         if full and small and all(isinstance(value, int) and value > 0 for value in (*full, *small)):
@@ -153,7 +153,7 @@ def run(
         base=file.parent,
         trust=trust,
     )
-    # Workers take no file in the working directory for a module of Python. Kernels have an environment of their own.
+    # Workers do not mistake files in the working directory for Python modules. Kernels have their own environment.
     os.environ["PYTHONSAFEPATH"] = "1"
     treat_signals_as_interrupt()
     try:
@@ -177,7 +177,7 @@ def _print_copies(folder: Path) -> None:
     from negolab.analysis.match_frames import read_sweep
     from negolab.analysis.observations import drop_copies
 
-    with suppress(OSError, ValueError):  # what cannot be read, the report names
+    with suppress(OSError, ValueError):  # the report names what cannot be read
         frame = read_sweep(folder).to_pandas()
         if (distinct := len(drop_copies(frame))) < len(frame):
             said = f"nothing is random in some cells: only {distinct:,} of the {len(frame):,} matches are distinct"
@@ -203,7 +203,7 @@ def _read(file: Path, tiny: bool, values: list[str] | None) -> SweepPlan:
 
 
 def _value(change: str) -> tuple[str, Any]:
-    """Parse `NAME=VALUE`; a value that is not TOML is taken as text."""
+    """Parse `NAME=VALUE`; a value that is not TOML is taken as a string."""
     name, sign, value = change.partition("=")
     if not name or not sign:
         raise ValueError(f"--set must be NAME=VALUE, not {change!r}")

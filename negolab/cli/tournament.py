@@ -1,4 +1,4 @@
-"""`negolab tournament run | show`: many players, one or several games, and their ranking."""
+"""`negolab tournament run | show`: many players, in one or more games, and their ranking."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from negolab.tournaments.tournament import open_tournament
 
 
 class _PlanFirst(TyperGroup):
-    """Commands of which the first may be left out: `negolab tournament PLAN` is `negolab tournament run PLAN`."""
+    """Commands the first of which may be omitted: `negolab tournament PLAN` is `negolab tournament run PLAN`."""
 
     @override
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 BOTS = 40
 SLACK = 60.0
-"""Seconds beyond all limits after which a browser to which nothing happens gives up."""
+"""Seconds beyond all limits after which a browser for which nothing happens gives up."""
 
 
 def try_(
@@ -90,7 +90,7 @@ def try_(
 
 
 def _try_bots(study: Study, n: int, models: KnownEndpoints | None, out: Path | None) -> bool:
-    """Let bots try a study, and print what came of it; return True if anything is wrong."""
+    """Let bots try a study, and print the results; return True if anything is wrong."""
     from negolab.studies.export import export
     from negolab.studies.trial.findings import examine
     from negolab.studies.trial.run import trial
@@ -122,7 +122,7 @@ def _took(seconds: float, began: float) -> str:
 
 
 def _models(study: Study, base_urls: Sequence[str], budget: float | None, prices: Sequence[str]) -> KnownEndpoints:
-    """Return the endpoints of language models; `ValueError` if there are none, or a price lacks for a budget."""
+    """Return the endpoints of language models; `ValueError` if there are none, or if a budget lacks a price."""
     from negolab.studies.server import check_prices
 
     config = build_host_config("", base_urls, budget, os.environ, prices)
@@ -166,7 +166,7 @@ def _counts(count: Counter[str]) -> str:
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Lay out a table: numbers to the right, all else to the left."""
+    """Lay out a table, with numbers aligned right and everything else left."""
     every = [head, *rows]
     widths = [max(len(row[i]) for row in every) for i in range(len(head))]
     right = [bool(rows) and all(row[i].isdigit() for row in rows) for i in range(len(head))]
@@ -194,7 +194,7 @@ def _payments(found: Findings) -> list[str]:
 
 
 def _matches(found: Findings) -> str:
-    """Count the matches by their end."""
+    """Count the matches by how they ended."""
     ends = {format_end(end): n for end, n in found.status.ended.items()}
     parts = ", ".join(f"{n} {end}" for end, n in sorted(ends.items()))
     of_two = f"{found.pairs} of two people; {found.practice} for practice"
@@ -225,7 +225,7 @@ class BrowserTrial(NamedTuple):
 
 
 def _try_browsers(study: Study, trial: BrowserTrial) -> bool:
-    """Let browsers try a study, and print what came of it; return True if anything is wrong."""
+    """Let browsers try a study, and print the results; return True if anything is wrong."""
     from negolab.studies.trial.stand_ins import browsers_study, without_models
 
     began, tried = time.monotonic(), browsers_study(study, with_models=trial.with_models)
@@ -244,7 +244,7 @@ def _try_browsers(study: Study, trial: BrowserTrial) -> bool:
 
 
 def _visit(study: Study, trial: BrowserTrial) -> tuple[list[BrowserVisit], dict[int, str], list[str]]:
-    """Serve a study until browsers have gone through it; return them, their endings and all that was wrong."""
+    """Serve a study until browsers have gone through it; return them, their endings, and everything that went wrong."""
     from negolab.studies.trial.browsers import BrowserVisit, invite_links, visit_all, wrong_visits
     from negolab.studies.trial.run import longest_limit
 
@@ -266,7 +266,7 @@ def _visit(study: Study, trial: BrowserTrial) -> tuple[list[BrowserVisit], dict[
 
 
 def browser_lines(visits: Sequence[BrowserVisit], endings: Mapping[int, str]) -> list[str]:
-    """Describe the pages of browsers, and how the study ended for each."""
+    """Describe the pages that browsers saw, and how the study ended for each browser."""
     from negolab.studies.trial.browsers import place
 
     came: dict[str, list[float | None]] = {}

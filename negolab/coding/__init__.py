@@ -1,1 +1,1 @@
-"""Coding what was said: codebooks, coders that are blind, and how far they agree."""
+"""Coding of what was said: codebooks, blinded coders, and how far they agree."""

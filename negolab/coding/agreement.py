@@ -1,4 +1,4 @@
-"""Agreement of coders: alpha and kappa with intervals over matches, disagreements, and rates without coders' errors.
+"""Agreement among coders: alpha and kappa with intervals over matches, disagreements, and rates corrected for errors.
 
 A resample draws whole matches, because what is said in one match is not independent.
 """
@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 RESAMPLES = 1000
 """Resamples of matches behind an interval."""
 MOST_PAIRED = 20
-"""Coders up to which each pair is compared; there are 190 pairs of 20."""
+"""Most coders for which every pair is compared; 20 coders make 190 pairs."""
 _MOST_CELLS = 10**8
-"""Most numbers, of eight bytes each, in the matrices of all matches: beyond, the matches are one matrix."""
+"""Most numbers, of eight bytes each, in the matrices of all matches; beyond that, all matches share one matrix."""
 ALL_ALIKE = "all values are the same: no variation to agree on"
 
 
@@ -33,12 +33,12 @@ def alpha(coded: Iterable[Sequence[float]], level: Level = "nominal") -> float:
     """Return Krippendorff's alpha (Krippendorff 2004, Content Analysis, chapter 11): 1 is agreement, 0 is chance.
 
     Args:
-        coded: The values that coders gave each unit, those who did not code it left out; units of one value count
-            nothing.
+        coded: The values that coders gave each unit, without those who did not code it; units with only one value do
+            not count.
         level: The level of the values.
 
     Returns:
-        Alpha; NaN where all values are alike, so that nothing could be disagreed on.
+        Alpha; NaN if all values are the same, so that coders had nothing to disagree on.
 
     Example:
         >>> alpha([(1, 1), (2, 2), (1, 2), (2, 2)])
@@ -50,14 +50,14 @@ def alpha(coded: Iterable[Sequence[float]], level: Level = "nominal") -> float:
 
 
 def _pairs(values: Sequence[float], known: Sequence[float]) -> NDArray[Any]:
-    """Return the coincidences of one unit: how often each value stands beside each other one."""
+    """Return the coincidences in one unit: how often each value is paired with each value."""
     counts = np.array([values.count(value) for value in known], float)
     return (np.outer(counts, counts) - np.diag(counts)) / max(len(values) - 1, 1)
 
 
 def _alpha(pairs: NDArray[Any], known: Sequence[float], level: Level) -> float:
     counts = pairs.sum(0)
-    # Ranks: how many values lie below, half of one's own with them.
+    # Ranks: the number of values below, plus half of the equal ones.
     at = {"ordinal": counts.cumsum() - counts / 2, "interval": np.array(known, float)}.get(level)
     far = 1 - np.eye(len(known)) if at is None else (at[:, None] - at) ** 2
     by_chance = float(counts @ far @ counts)
@@ -67,11 +67,11 @@ def _alpha(pairs: NDArray[Any], known: Sequence[float], level: Level) -> float:
 def resampled(
     parts: NDArray[Any], estimate: Callable[[NDArray[Any]], float], resamples: int = RESAMPLES
 ) -> tuple[float, float]:
-    """Return the 95% percentile interval (Efron 1979) of an estimate from the sum of the parts of matches.
+    """Return the 95% percentile interval (Efron 1979) of an estimate computed from the sum of the matches' parts.
 
     Args:
-        parts: What each match adds, along the first axis; one match has no interval.
-        estimate: Returns the estimate of a sum, NaN where it has none.
+        parts: The part that each match adds, along the first axis; a single match has no interval.
+        estimate: Returns the estimate for a sum; NaN if there is none.
         resamples: Number of resamples.
     """
     rng, count = np.random.default_rng(0), len(parts)
@@ -83,7 +83,7 @@ def resampled(
 
 
 def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) -> pd.DataFrame:
-    """Return how far all coders agree on each code.
+    """Return the agreement of all coders on each code.
 
     Args:
         book: The codebook.
@@ -91,8 +91,8 @@ def agreement(book: Codebook, readings: Readings, resamples: int = RESAMPLES) ->
         resamples: Number of resamples behind an interval.
 
     Returns:
-        A row per code: its level, the number of coders, of units that two or more coded and of their matches, and
-        Krippendorff's `alpha` with its 95% interval (`low`, `high`); `note` says why one of these is missing.
+        A row per code: its level; the numbers of coders, of units that two or more coded, and of those units' matches;
+        and Krippendorff's `alpha` with its 95% interval (`low`, `high`); `note` says why one of these is missing.
     """
     rows = [_agreement(name, code.measured, answers(readings, name), resamples) for name, code in book.codes.items()]
     return pd.DataFrame(rows)
@@ -134,7 +134,7 @@ def _note(sizes: Mapping[str, int], known: Sequence[float], is_large: bool) -> s
 
 
 def answers(readings: Readings, code: str) -> pd.DataFrame:
-    """Return the values of a code: a row per place, a column per coder, NaN for what a coder has not coded.
+    """Return the values of a code: a row per place, a column per coder, NaN where a coder has not coded.
 
     Raises:
         ValueError: The code has more values than a scale.
@@ -147,7 +147,8 @@ def answers(readings: Readings, code: str) -> pd.DataFrame:
 
 
 def confusion(readings: Readings, code: str, one: str, two: str) -> pd.DataFrame:
-    """Return how often one coder gave each value (rows) where another gave each (columns), in units that both coded."""
+    """Return how often one coder gave each value (rows) when another gave each value (columns), in units that both
+    coded."""
     both = answers(readings, code)[[one, two]].dropna().astype(int)
     known = sorted({*both[one], *both[two]})
     return pd.crosstab(both[one], both[two]).reindex(index=known, columns=known, fill_value=0)
@@ -155,8 +156,8 @@ def confusion(readings: Readings, code: str, one: str, two: str) -> pd.DataFrame
 
 def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
     """Return Cohen's kappa (1960) of each code and pair of up to `MOST_PAIRED` coders, with the units that both coded,
-    their share of agreement, and a `note` where there is no kappa: all values are the same, or they coded no unit in
-    common."""
+    the share on which they agree, and a `note` if there is no kappa because all values are the same, or no unit was
+    coded by both."""
     from statsmodels.stats.inter_rater import cohens_kappa
 
     rows = []
@@ -179,7 +180,7 @@ def kappas(book: Codebook, readings: Readings) -> pd.DataFrame:
 
 
 def disagreements(source: Path, book: Codebook, readings: Readings) -> pd.DataFrame:
-    """Return each unit and code that coders differ on: its place, its words, and the value of each coder."""
+    """Return each unit and code that coders disagree on: its place, its words, and each coder's value."""
     found = units(source, book.unit)
     rows = [
         {**place._asdict(), "code": code, **dict(zip(readings, given, strict=True)), "text": found[place].text}
@@ -187,24 +188,24 @@ def disagreements(source: Path, book: Codebook, readings: Readings) -> pd.DataFr
         for place, *given in answers(readings, code).itertuples()
         if place in found and len({value for value in given if value == value}) > 1
     ]
-    return pd.DataFrame(rows).convert_dtypes()  # marks are whole numbers, which a gap turns into floats
+    return pd.DataFrame(rows).convert_dtypes()  # marks are whole numbers, which gaps turn into floats
 
 
 def corrected_rates(book: Codebook, readings: Readings, gold: str) -> pd.DataFrame:
-    """Return the rate of each yes-or-no code by each coder, corrected by a gold sample as Rogan and Gladen (1978) do.
+    """Return the rate of each yes-or-no code by each coder, corrected with a gold sample as in Rogan and Gladen (1978).
 
     Args:
         book: The codebook.
         readings: The readings that count.
-        gold: The coder who is right, such as who adjudicates.
+        gold: The coder taken to be right, such as an adjudicator.
 
     Returns:
-        A row per code and coder: the `units` that were coded, the `rate` of yes, the units that `gold` coded as well,
-        the shares of its yes (`sensitivity`) and no (`specificity`) that the coder gave, too, and the `corrected` rate
-        with its 95% interval (`low`, `high`).
+        A row per code and coder: the number of `units` coded, the `rate` of yes, the number of units that `gold` also
+        coded, the shares of its yes (`sensitivity`) and no (`specificity`) answers that the coder also gave, and the
+        `corrected` rate with its 95% interval (`low`, `high`).
 
     Raises:
-        ValueError: Nobody of that name has coded.
+        ValueError: Nobody with that name has coded.
     """
     if gold not in readings:
         raise ValueError(f"no coder is called {gold!r}: the coders are {', '.join(readings) or 'none yet'}")

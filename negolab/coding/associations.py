@@ -1,6 +1,6 @@
-"""Codes beside conditions and outcomes, with intervals by draw.
+"""Codes related to conditions and outcomes, with intervals by draw.
 
-Nobody was assigned what to say, so that an outcome that goes with a code is an association, and no effect of it.
+Nobody was assigned what to say, so an outcome that goes with a code is associated with it, not an effect of it.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ BY = ["book", "coder", "code"]
 
 
 def coded_seats(source: Path, seats: pd.DataFrame) -> pd.DataFrame:
-    """Return one row per code that counts, with the columns of `seats` for who said it; a whole match has two rows."""
+    """Return one row per code that counts, with the columns of `seats` for the seat that said it; a whole match has two
+    rows."""
     codes = pd.DataFrame(code_rows(source), columns=["match", "cell", "turn", "seat", *BY, "value"])
     same = [name for name in ("match", "cell", "seat") if name in seats and codes[name].notna().all()]
     return codes[[*same, "turn", *BY, "value"]].merge(seats, on=same)
 
 
 def estimates(rows: pd.DataFrame, by: list[str], column: str = "value") -> pd.DataFrame:
-    """Return the number of matches, the mean of a column and its 95% interval by draw, for each group of rows; of a
-    code of yes and no, the mean value is its share."""
-    # The mean of marks cannot lie outside of them.
+    """Return the number of matches, the mean of a column and its 95% interval by draw, for each group of rows; for a
+    yes-or-no code, the mean is the share of yes."""
+    # The mean of marks cannot lie outside their range.
     ends = {names: tuple(part[column].agg(["min", "max"])) for names, part in rows.groupby(by, sort=False)}
     found = {
         names: frame_sample(part, column).mean(bounds=ends[names] if column == "value" else UNBOUNDED)
@@ -44,7 +45,7 @@ def before_agreement(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def outcome_by_use(source: Path | str, outcome: str = "payoff") -> pd.DataFrame:
-    """Compare an outcome of seats that used a code at least once and of those that did not.
+    """Compare an outcome between seats that used a code at least once and those that did not.
 
     Args:
         source: The folder of a run or a sweep in which somebody has coded.

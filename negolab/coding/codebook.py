@@ -1,4 +1,4 @@
-"""Codebooks: TOML files that say what coders look for in what was said."""
+"""Codebooks: TOML files that define what coders look for in what was said."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from negolab._internal.validation import TomlTable, check_identifier, check_name
 UnitKind = Literal["utterance", "seat", "match"]
 Level = Literal["nominal", "ordinal", "interval"]
 RESERVED = ("id", "before", "text")
-"""Columns of a sheet, which no code can be called."""
+"""Columns of a sheet, whose names no code may have."""
 _WHOLE = re.compile(r"-?\d{1,15}")
 MOST_STEPS = 1001
-"""Values of the longest scale, such as from 0 to 1,000."""
+"""Number of values on the longest scale, such as from 0 to 1,000."""
 _YES, _NO = ("1", "x", "y", "yes", "true"), ("", "0", "n", "no", "false")
 
 
 class Code(TomlTable, frozen=True, kw_only=True):
-    """A code of a codebook.
+    """A code in a codebook.
 
     Attributes:
         definition: The definition that coders read.
-        examples: Utterances that it fits.
-        scale: Smallest and largest whole number of a scale; None: yes or no.
+        examples: Utterances that the code fits.
+        scale: Smallest and largest whole number on a scale; None: yes or no.
         level: The level at which coders are compared (default: ordinal for a scale, nominal for yes and no).
 
     Raises:
-        ValueError: The definition is empty, or the scale has no two values, or too many.
+        ValueError: The definition is empty, or the scale has fewer than two values, or too many.
     """
 
     definition: str
@@ -51,15 +51,15 @@ class Code(TomlTable, frozen=True, kw_only=True):
 
 
 class Codebook(TomlTable, frozen=True, kw_only=True):
-    """A codebook as in its file.
+    """A codebook, as in its file.
 
     Attributes:
         codes: The codes by name.
-        unit: The text that is coded at once: an utterance, all that one seat said, or a whole match.
-        exclusive: True if exactly one code, of yes and no, fits each unit.
+        unit: The text to code as one: an utterance, all that one seat said, or a whole match.
+        exclusive: True if exactly one code, all being yes or no, fits each unit.
 
     Raises:
-        ValueError: There is no code, or one cannot be called so.
+        ValueError: There is no code, or one has a name that is not allowed.
     """
 
     codes: dict[str, Code]
@@ -80,10 +80,11 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
                 raise ValueError(f"codes: {name} {why}")
 
     def read(self, marks: Mapping[str, str]) -> dict[str, int]:
-        """Return the values that a coder's marks stand for, those of no mark left out; without a mark, yes or no is no.
+        """Return the values that a coder's marks stand for. A yes-or-no code without a mark is a no; other codes
+        without one are left out.
 
         Raises:
-            ValueError: A mark is no value of its code, or the book is exclusive and not exactly one fits.
+            ValueError: A mark is not a value of its code, or the book is exclusive and not exactly one code fits.
         """
         codes = dict[str, int]()
         for name, code in self.codes.items():
@@ -102,10 +103,10 @@ class Codebook(TomlTable, frozen=True, kw_only=True):
 
 
 def read_codebook(path: Path) -> tuple[str, Codebook]:
-    """Read a codebook and the name it has in tables, its file's.
+    """Read a codebook and its name in tables, which is its file's.
 
     Raises:
-        ValueError: The file cannot be read or is no codebook; the message names the file and the place.
+        ValueError: The file cannot be read or is not a codebook; the message names the file and the place.
     """
     with located(path):
         check_name(path.stem, "a codebook's name")

@@ -1,7 +1,7 @@
-"""Language models as coders: one call per unit, with words of the text that justify each code.
+"""Language models as coders: one call per unit, with quotes from the text that justify each code.
 
-Each answer is kept as it comes, so that a kill loses none, and what is coded is not asked again. What was said is data:
-it reaches the model as a JSON text, and no answer counts that quotes other words than these.
+Each answer is stored as it comes, so that a kill loses none, and what is coded is not requested again. What was said is
+data: it reaches the model as a JSON string, and answers that quote any other words do not count.
 """
 
 from __future__ import annotations
@@ -24,9 +24,10 @@ from negolab.llm.player import with_default_bound
 from negolab.llm.settings import Settings, read_persona
 
 ATTEMPTS = 3
-"""Answers of a model that are read for one unit."""
+"""Most answers of a model to read for one unit."""
 _ON_THE_WAY = 1 << 20
-"""Bytes that all answers on their way may add to the file of readings: no answer is paid for that cannot be kept."""
+"""Bytes that all answers in progress may add to the file of readings, so that no answer is paid for that cannot be
+kept."""
 _TASK = """\
 You code what people said in negotiations by a codebook.
 
@@ -44,7 +45,7 @@ A yes-or-no code that does not fit is left out; one on a scale is always named. 
 
 
 def prompt(book: Codebook, unit: Unit) -> str:
-    """Return the message that asks a model to code a unit; the last line is JSON of all that is to be coded."""
+    """Return the message that asks a model to code a unit; the last line is JSON with everything to code."""
     codes = "\n".join(
         f"- {name} ({'a whole number from {} to {}'.format(*code.scale) if code.scale else 'yes or no'}): "
         f"{code.definition}" + "".join(f" Example: {json.dumps(example)}" for example in code.examples)
@@ -84,17 +85,17 @@ async def code_units(
         source: Records to code: a file, or the folder of a run or a sweep.
         name: Name of the codebook.
         book: The codebook.
-        coder: Name of the coder that the model is.
+        coder: The model's name as a coder.
         settings: The model and its settings; its persona is the system message.
-        models: Finds its endpoint; its connections are closed in the end.
-        at_once: Calls at the same time.
+        models: Finds its endpoint; its connections are closed at the end.
+        at_once: Maximum number of simultaneous calls.
 
     Returns:
         A sentence for each unit that the model could not code.
 
     Raises:
-        ValueError: The file of readings has no room, or was removed or replaced meanwhile.
-        RunFailed: No call can be made: the budget is used up, the key is wrong, or the service is away.
+        ValueError: The file of readings has no room, or was removed or replaced in the meantime.
+        RunFailed: No call can be made: the budget is used up, the key is wrong, or the service is unavailable.
     """
     check_name(coder, "a coder's name")
     kept, file = all_readings(source, (coder, name, book)), readings_file(source)
@@ -116,7 +117,7 @@ async def code_units(
             keep(source, [one])
             kept.append(one)
             sizes.append(file.stat().st_size)
-            if sizes[-1] < max(sizes):  # the file only grows: nothing more is paid for
+            if sizes[-1] < max(sizes):  # the file only grows: pay for nothing more
                 check_kept(source, kept)
 
     try:
@@ -130,7 +131,7 @@ async def code_units(
 async def _ask(
     name: str, coder: str, book: Codebook, unit: Unit, settings: Settings, models: Models
 ) -> tuple[dict[str, int], dict[str, str]]:
-    """Ask until an answer can be read; `NoLegalMove` after the last one."""
+    """Ask until an answer can be read; raise `NoLegalMove` after the last one."""
     persona = () if settings.persona is None else (Message("system", read_persona(settings.persona).text),)
     sent: tuple[Message, ...] = (*persona, Message("user", prompt(book, unit)))
     for attempt in range(ATTEMPTS):

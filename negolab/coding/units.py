@@ -1,4 +1,4 @@
-"""Units that coders are given, blind, and their answers: sheets for people, and a file of readings that only grows."""
+"""Blinded units for coders, and their answers: sheets for people, and a file of readings that only grows."""
 
 from __future__ import annotations
 
@@ -31,36 +31,38 @@ from negolab.record import Record, reading
 
 FOLDER, FILE = "codes", "readings.ndjson"
 _BEFORE = 50
-"""Messages before an utterance that come with it: a match may have thousands."""
+"""Number of messages shown before an utterance: a match may have thousands."""
 _TOGETHER = 20
-"""Units that all coders have before the next ones."""
+"""Number of units that all coders get before the next ones."""
 _MAX_ROWS, _MAX_COLUMNS, _CELL_BYTES = 1 << 20, 1000, 8
-"""Rows and columns of a workbook that are read; Excel has no more rows."""
+"""Most rows and columns of a workbook to read (Excel has no more rows), and the bytes counted for a cell beyond its
+text."""
 _MAX_ELEMENTS = 1 << 21
-"""Elements of a workbook's sheet, or of its texts: a cell that we write has three."""
+"""Most elements in a workbook's sheet, or in its texts: a cell that we write has three."""
 _MAX_OTHERS = 1 << 17
-"""Elements of another part: a style takes a hundred times its length, and a workbook may call any part its sheet."""
+"""Most elements in any other part: a style takes a hundred times its length, and a workbook may call any part its
+sheet."""
 _ATTRIBUTES = 8
-"""Attributes for each of these elements."""
+"""Most attributes per element."""
 _LONG = 1 << 18
-"""Bytes of a tag with the text behind it, and of the head of a part: a cell's text has fewer."""
+"""Most bytes in a tag with the text after it, and in the head of a part: a cell's text has fewer."""
 _SHORT_TAGS = re.compile(rb"(?:[^<]{0,%d}+<)*+[^<]{0,%d}+" % (_LONG, _LONG))
 _UNREAD = ("customXml/", "xl/media/", "xl/chartsheets/")
-"""Parts of a workbook that hold no cells: queries, pictures and charts."""
+"""Parts of a workbook that contain no cells: queries, pictures and charts."""
 _NO_VALUE = re.compile(
     rb"""<(\w+:|)c\b(?![^<>]*?\st=["']str)(?:[^<>]*?\s(r=["'][A-Z]+\d+["']))?+[^<>]*+>"""
     rb"""\s*+<\1f\b(?:[^<>]*+(?<=/)>|[^<>]*+>[^<]*+</\1f\s*+>)"""
     rb"""\s*+(?:<\1v\s*+(?:/>|>\s*+</\1v\s*+>)\s*+)?+</\1c\s*+>"""
 )
-"""A cell whose formula was never computed, which openpyxl reads as an empty cell; one that gives an empty text is a
-`str`."""
+"""A cell whose formula was never computed, which openpyxl reads as an empty cell; a formula that gives an empty text is
+a `str`."""
 _FORMULA = "#FORMULA"
 _MARKED = rb'<\1c \2 t="str"><\1v>%b</\1v></\1c>' % _FORMULA.encode()
-"""Such a cell with a text that says so."""
+"""The same cell with a text that says so."""
 _MAX_TEXT = MAX_BYTES >> 3
-"""Characters in a sheet that we write: a file may have some five bytes for one."""
+"""Most characters in a sheet that we write: a file may need about five bytes for each."""
 MOST_CODERS, MOST_CODES = 100, 1000
-"""Most coders, and most codes of all codebooks times coders, in a file of readings: all pairs are compared."""
+"""Most coders, and most codes in all codebooks times coders, in a file of readings: all pairs are compared."""
 
 
 class Place(NamedTuple):
@@ -73,12 +75,12 @@ class Place(NamedTuple):
 
 
 class Unit(NamedTuple):
-    """A unit that a coder is given at once: it tells no player, treatment, values, payoffs or later turns.
+    """A unit that a coder is given as one: it reveals no player, treatment, values, payoffs or later turns.
 
     Attributes:
         id: A hash of its place, the same in every sheet.
         text: The words to code.
-        before: What was said before, each with whose words they are.
+        before: The messages before it, each with its speaker.
     """
 
     id: str
@@ -87,7 +89,7 @@ class Unit(NamedTuple):
 
 
 def units(source: Path, kind: UnitKind) -> dict[Place, Unit]:
-    """Return the units of all records of a source, in the order of its matches.
+    """Return the units in all records of a source, in the order of its matches.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -119,15 +121,15 @@ def _unit(place: Place, text: str, before: Iterable[str] = ()) -> tuple[Place, U
 
 
 def _lines(said: Sequence[tuple[int, str, str]], seat: str, name: str) -> list[str]:
-    """Return what was said, each with the name of its speaker: `name` for `seat`, other for the other."""
+    """Return what was said, each message with the name of its speaker: `name` for `seat`, other for the other."""
     return [f"{name if by == seat else 'other'} speaker: {text}" for _, by, text in said]
 
 
 def drawn_order(found: Iterable[Unit], coder: str) -> list[Unit]:
-    """Return units in the order that is drawn for a coder, always the same.
+    """Return units in the order drawn for a coder, which is always the same.
 
-    It is drawn within twenty at a time, which are the same for all coders, so that those who code only some units have
-    most of them in common.
+    The order is drawn within groups of twenty, which are the same for all coders, so that those who code only some
+    units have most of them in common.
     """
 
     def drawn(by: str, units: Iterable[Unit]) -> list[Unit]:
@@ -138,7 +140,7 @@ def drawn_order(found: Iterable[Unit], coder: str) -> list[Unit]:
 
 
 class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
-    """One coder's answer for one unit at one time; without `codes`, it takes an earlier answer back.
+    """One coder's answer for one unit at one time; without `codes`, it withdraws an earlier answer.
 
     Attributes:
         book: Name of the codebook.
@@ -146,7 +148,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
         place: The unit's place.
         codes: Values by code.
         at: Time of the answer in seconds since the epoch.
-        quotes: By code, the words of the text that justify it.
+        quotes: For each code, the words in the text that justify it.
     """
 
     book: str
@@ -158,7 +160,7 @@ class Reading(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
 
 
 def readings_file(source: Path) -> Path:
-    """Return the file of a source's readings, which need not be there; ValueError if a link leads elsewhere."""
+    """Return the file of a source's readings, which need not exist; raise ValueError if a link leads elsewhere."""
     file = (source if source.is_dir() else source.parent) / FOLDER / FILE
     if link := next((path for path in (file.parent, file) if path.is_symlink()), None):
         raise ValueError(f"{link} is a symbolic link, but codes must be stored in the folder itself: delete the link")
@@ -166,25 +168,25 @@ def readings_file(source: Path) -> Path:
 
 
 def keep(source: Path, given: Sequence[Reading]) -> None:
-    """Append readings in one write, so that those of several coders at once do not mix."""
+    """Append readings in one write, so that simultaneous coders' readings do not mix."""
     if given:
         file = readings_file(source)
         file.parent.mkdir(exist_ok=True)
-        # A line that a kill has torn stays alone.
+        # A line torn by a kill remains a line of its own.
         data = b"\n" + b"\n".join(map(msgspec.json.encode, given)) + b"\n"
         check_room(source, len(data))
         append(file, data)
 
 
 def check_room(source: Path, more: int) -> None:
-    """Raise `ValueError` if the file of readings would be too long to be read again with `more` bytes."""
+    """Raise `ValueError` if `more` bytes would make the file of readings too long to be read again."""
     file = readings_file(source)
     if file.is_file() and file.stat().st_size + more > MAX_BYTES:
         raise ValueError(f"{file} is full, at the maximum of {MAX_BYTES >> 20} MiB: code a copy of the records")
 
 
 def check_kept(source: Path, kept: Iterable[Reading]) -> None:
-    """Raise `ValueError` if readings that were kept are gone from the file, which only grows."""
+    """Raise `ValueError` if stored readings are missing from the file, which only grows."""
     lost = set(map(msgspec.json.encode, kept)) - set(map(msgspec.json.encode, all_readings(source)))
     if lost:
         raise ValueError(
@@ -194,14 +196,14 @@ def check_kept(source: Path, kept: Iterable[Reading]) -> None:
 
 
 def all_readings(source: Path, adding: tuple[str, str, Codebook] | None = None) -> list[Reading]:
-    """Return every reading that was ever kept, in the order of keeping; lines that a kill has torn are left out.
+    """Return every reading ever stored, in the order of storing, without lines torn by a kill.
 
     Args:
         source: Records, or the folder of a run or a sweep.
-        adding: Who is about to add readings, and the name and the codebook that they code by.
+        adding: The coder about to add readings, and the codebook's name and the codebook.
 
     Raises:
-        ValueError: A line is no reading, the file is a link, or it names too many coders or codes, or would.
+        ValueError: A line is not a reading, the file is a link, or it names (or would name) too many coders or codes.
     """
     file = readings_file(source)
     lines = read_bytes(file).split(b"\n") if file.is_file() else ()
@@ -229,7 +231,7 @@ def _reading(file: Path, number: int, line: bytes) -> Reading:
 
 
 def counting(source: Path) -> list[Reading]:
-    """Return the last reading of each coder, codebook and unit; what was taken back is none."""
+    """Return the last reading for each coder, codebook and unit, except those withdrawn."""
     last = {(reading.book, reading.coder, reading.place): reading for reading in all_readings(source)}
     return [reading for reading in last.values() if reading.codes]
 
@@ -251,9 +253,9 @@ def latest(source: Path, book: str) -> Readings:
 
 
 def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | None = None) -> list[str]:
-    """Read what a coder has filled in, and write what is in no sheet of theirs to a new one.
+    """Read what a coder has filled in, and write units not yet in any of the coder's sheets to a new one.
 
-    A sheet that is there is never written to. Answers are kept in the source's folder, each with its time.
+    An existing sheet is never written to. Answers are stored in the source's folder, each with its time.
 
     Args:
         source: Records to code: a file, or the folder of a run or a sweep.
@@ -266,7 +268,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
         Sentences for the coder: what was read, and what was written.
 
     Raises:
-        ValueError: A cell cannot be read, or the file of readings has no room; nothing of the sheet is kept then.
+        ValueError: A cell cannot be read, or the file of readings has no room; nothing from the sheet is then stored.
     """
     check_name(coder, "a coder's name")
     if re.search(r"-part\d*$", coder):
@@ -279,7 +281,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
     if first.suffix not in (".csv", ".xlsx"):
         raise ValueError(f"{first}: a sheet must be a .csv or .xlsx file")
     parts = first.parent.glob(f"{escape(first.stem)}-part[0-9]*{first.suffix}")
-    # A link to a file elsewhere in the source's folder is somebody else's; one that the user names is not.
+    # A link in the source's folder to a file elsewhere is somebody else's; one that the user names is not.
     there = [path for path in (first, *sorted(parts)) if path.exists() and (sheet or not path.is_symlink())]
     read: dict[str, tuple[dict[str, int], Path]] = {}
     for path in there:
@@ -305,7 +307,7 @@ def exchange(source: Path, name: str, book: Codebook, coder: str, sheet: Path | 
 
 
 def _fitting(rows: Sequence[Unit], book: Codebook) -> list[Unit]:
-    """Return the first rows, of which a filled-in sheet can be read back; the others come in the next sheet."""
+    """Return as many of the first rows as can be read back from a filled-in sheet; the others go in the next sheet."""
     lengths = accumulate(sum(map(len, (unit.text, *unit.before))) for unit in rows)
     most = _MAX_ELEMENTS // (3 * (3 + len(book.codes)) + 1)
     return [unit for unit, length in zip(rows[:most], lengths, strict=False) if length <= _MAX_TEXT] or [rows[0]]
@@ -321,12 +323,12 @@ def write_sheet(path: Path, rows: Sequence[Unit], book: Codebook) -> None:
 
 
 def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]]]:
-    """Yield the id and the codes of each row of a sheet; a row without any mark has no codes.
+    """Yield the id and the codes of each row in a sheet; a row without any mark has no codes.
 
-    In a row with a mark, an empty cell of a yes-or-no code is a no; one of a scale is not answered.
+    In a row with a mark, an empty cell for a yes-or-no code is a no; one for a scale is unanswered.
 
     Raises:
-        ValueError: A cell holds no value of its code, or a column is missing; names row and column.
+        ValueError: A cell does not hold a value of its code, or a column is missing; the error names row and column.
     """
     if path.suffix == ".csv":
         sheet = spreadsheet.read_sheet(path)
@@ -346,8 +348,8 @@ def read_sheet(path: Path, book: Codebook) -> Iterator[tuple[str, dict[str, int]
 
 
 def _read_xlsx(path: Path) -> pd.DataFrame:
-    """Read the first sheet of a workbook as texts, its rows by their numbers; empty rows are left out, as one cell far
-    outside would make millions of them."""
+    """Read the first sheet of a workbook as text, with rows by number; leave out empty rows, because one distant cell
+    would create millions of them."""
     from openpyxl import load_workbook
 
     packing = (BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError)
@@ -363,7 +365,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
                 kept.writestr(part.filename, _NO_VALUE.sub(_MARKED, xml))
         sheet = load_workbook(checked, read_only=True, data_only=True, keep_links=False).worksheets[0]
         found: dict[int, list[str]] = {}
-        left = MAX_BYTES  # cells may share one text, which is short when packed
+        left = MAX_BYTES  # cells may share one text, which is short when compressed
         for number, cells in enumerate(sheet.iter_rows(max_row=_MAX_ROWS, max_col=_width(sheet), values_only=True), 1):
             if cells.count(None) < len(cells):
                 found[number] = ["" if cell is None else str(cell).strip() for cell in cells]
@@ -376,13 +378,13 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
 
 
 def _check_part(name: str, xml: bytes) -> None:
-    """Raise `ValueError` if a part of a workbook would take minutes, as a small file may that repeats itself."""
+    """Raise `ValueError` if a part of a workbook would take minutes, as a small, repetitive file may."""
     most = _MAX_ELEMENTS if name.startswith(("xl/worksheets/", "xl/sharedStrings.")) else _MAX_OTHERS
     if xml.count(b"<") - xml.count(b"</") > most or xml.count(b"=") > _ATTRIBUTES * most:
         raise ValueError(f"its {name} has more than {most:,} elements: copy its cells to a .csv file")
     if name.startswith("xl/workbook") and b"http://purl.oclc.org/ooxml/" in xml:
         raise ValueError("it is in the format Strict Open XML: save it as an ordinary Excel workbook or as a .csv file")
-    # The parser reads what it has of a tag or comment again with each piece that it is given.
+    # With each piece that it is given, the parser rereads what it has of a tag or comment.
     is_xml = xml.lstrip(b"\xef\xbb\xbf\xfe\xff\0 \t\r\n").startswith(b"<")
     head = xml.find(b"?>", max(0, xml.rfind(b"<?")))
     if is_xml and (b"\0" in xml or b"<!" in xml or head > _LONG or not _SHORT_TAGS.fullmatch(xml)):
@@ -390,7 +392,7 @@ def _check_part(name: str, xml: bytes) -> None:
 
 
 def _width(sheet: Any) -> int:
-    """Return the number of cells of the header, one of the first rows: an empty cell far outside of it is none."""
+    """Return the number of cells in the header, one of the first rows; empty cells far outside it do not count."""
     rows = sheet.iter_rows(max_row=_MAX_COLUMNS, max_col=_MAX_COLUMNS, values_only=True)
     head = next((cells for cells in rows if any(cell is not None for cell in cells)), (None,))
     return max((at for at, cell in enumerate(head, 1) if cell is not None), default=1)
@@ -409,11 +411,11 @@ CODES: Columns = [
     Column("quote", "text", "words of the text that justify it"),
     Column("coded", "time", "when it was coded", "UTC"),
 ]
-"""Columns of the table of codes, of which those that count are exported."""
+"""Columns of the table of codes; only the codes that count are exported."""
 
 
 def code_rows(source: Path) -> Iterator[dict[str, Any]]:
-    """Yield the columns `CODES`, and `cell`, of each value that counts."""
+    """Yield the columns `CODES`, and `cell`, for each value that counts."""
     for one in counting(source):
         about = {"book": one.book, "coder": one.coder, "coded": one.at}
         for code, value in one.codes.items():

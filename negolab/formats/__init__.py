@@ -26,16 +26,16 @@ from negolab.verification import Difference
 
 
 class ListedRecord(msgspec.Struct, frozen=True, gc=False):
-    """A line of a list of records, and where the record itself is.
+    """A line in a list of records, with the location of the record itself.
 
     Args:
-        id, game, preset, seed, created: As in the header.
-        a, b: Names of the players; "?" where the header names none.
+        id, game, preset, seed, created: Same as in the header.
+        a, b: Names of the players; "?" if the header names none.
         end: End of the match; None: it is not over.
-        payoff_a, payoff_b: Payoffs in the game's unit; None: nothing is paid.
-        replies: Replies, refused ones included.
+        payoff_a, payoff_b: Payoffs in the game's unit; None: nothing was paid.
+        replies: Number of replies, including refused ones.
         notes: The header's notes as JSON.
-        source: The record, or its file and the byte at which its line begins.
+        source: The record, or its file and the position in bytes of its line.
     """
 
     id: str
@@ -60,7 +60,7 @@ class ListedRecord(msgspec.Struct, frozen=True, gc=False):
         """Read the record.
 
         Raises:
-            ValueError: Its line is no record; names the file.
+            ValueError: The line is not a record; the error names the file.
             OSError: Its file is gone.
         """
         if isinstance(self.source, Record):
@@ -93,7 +93,7 @@ def list_record(record: Record) -> ListedRecord:
 
 
 def list_file(file: Path) -> Iterator[ListedRecord]:
-    """List the records of a file; errors and warnings are those of `store.read` for what is no JSON."""
+    """List the records of a file; errors and warnings are those of `store.read` for lines that are not JSON."""
     for offset, listed in store.iter_lines(file, _parse_line):
         yield msgspec.structs.replace(listed, source=(file, offset))
 
@@ -123,7 +123,7 @@ def _parse_line(line: bytes) -> ListedRecord:
 
 _decode_end = msgspec.json.Decoder(Ended).decode
 _ENDED, _REPLIED = (re.compile(rb'\s*\{\s*"type"\s*:\s*"%b"' % tag).match for tag in (b"ended", b"replied"))
-"""The type of an event stands first, in a file that somebody rewrote perhaps with white space."""
+"""An event's type comes first, possibly with whitespace in a file that somebody has rewritten."""
 
 
 Kind = Literal["records", "sweep", "clembench"]
@@ -134,8 +134,8 @@ class SourceEntry(NamedTuple):
 
     Attributes:
         record: The record.
-        cell: The cell of a sweep that holds it; ids are unique within one. None outside sweeps.
-        differences: Between a published episode's files and its replay.
+        cell: The cell of a sweep that holds the record; ids are unique within a cell. None outside sweeps.
+        differences: Differences between a published episode's files and its replay.
     """
 
     record: Record
@@ -144,13 +144,13 @@ class SourceEntry(NamedTuple):
 
 
 class Part(NamedTuple):
-    """Lines of a file of records, between two bytes.
+    """Lines in a file of records, between two byte positions.
 
     Attributes:
-        cell: As that of `SourceEntry`.
+        cell: Same as in `SourceEntry`.
         file: The file.
-        start: Where the first line begins.
-        stop: Where the last line ends.
+        start: Position at which the first line begins.
+        stop: Position at which the last line ends.
     """
 
     cell: str | None
@@ -165,12 +165,13 @@ class Part(NamedTuple):
 
 
 class RecordSource:
-    """Records that are read one at a time, in the order of their files.
+    """Records, read one at a time, in the order of their files.
 
-    Of a sweep, the finished cells are read. A folder without a `.jsonl` file is one of published clembench episodes.
+    In a sweep, the finished cells are read. A folder without a `.jsonl` file is taken to hold published clembench
+    episodes.
 
     Args:
-        path: A file of records, the folder of a run or of a sweep, or a folder of published episodes.
+        path: A file of records, the folder of a run or sweep, or a folder of published episodes.
 
     Attributes:
         path: The path.
@@ -178,7 +179,7 @@ class RecordSource:
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `path`.
-        ValueError: `path` is empty; in reading, a line is not a record (names file and line).
+        ValueError: `path` is empty; during reading, a line is not a record (the error names file and line).
     """
 
     def __init__(self, path: Path | str) -> None:
@@ -202,7 +203,7 @@ class RecordSource:
                 yield from (SourceEntry(record, cell) for record in store.iter_records(file))
 
     def parts(self) -> list[Part] | None:
-        """Return parts that can be worked on apart, in order; None of published episodes."""
+        """Return parts that can be processed separately, in order; None for published episodes."""
         if self.kind == "clembench":
             return None
         files = _record_files(self.path, self.kind)
@@ -218,7 +219,7 @@ class RecordSource:
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """A sentence for each kind of episode that was read so far and has no record: other games, crashed models."""
+        """A sentence for each kind of episode without a record among those read so far: other games, crashed models."""
         return clembench.count_left_out(self._left_out)
 
     @property
@@ -243,7 +244,7 @@ def _kind(path: Path) -> Kind:
 
 
 def _record_files(path: Path, kind: Kind) -> Iterator[tuple[str | None, Path]]:
-    """Yield the files of records, each with the cell of a sweep that it lies in."""
+    """Yield the files of records, each with the sweep cell that contains it."""
     if kind != "sweep":
         yield from ((_cell_around(file, path), file) for file in store.record_files(path))
         return
@@ -253,36 +254,36 @@ def _record_files(path: Path, kind: Kind) -> Iterator[tuple[str | None, Path]]:
 
 
 def _cell_around(file: Path, root: Path) -> str | None:
-    """Return the path of the cell that holds a file, where `root` holds sweeps among other things."""
+    """Return the path of the cell that contains a file, if `root` contains sweeps among other things."""
     inside = (folder for folder in file.parents if root in folder.parents)
     return next((str(folder.relative_to(root)) for folder in inside if (folder / status.FILE).is_file()), None)
 
 
 def open_source(path: Path | str) -> RecordSource:
-    """Open records of any source, to be read one at a time; see `RecordSource`."""
+    """Open records from any source, to be read one at a time; see `RecordSource`."""
     return RecordSource(path)
 
 
 class Listing(NamedTuple):
-    """Records in the order of their files, and a sentence for each problem met in listing them."""
+    """Records in the order of their files, and a sentence for each problem found while listing them."""
 
     records: tuple[ListedRecord, ...]
     troubles: tuple[str, ...] = ()
 
 
 def list_source(path: Path | str) -> Listing:
-    """List all records of a source; each is read when it is opened.
+    """List all records in a source; each is read when opened.
 
     Args:
-        path: As for `open_source`.
+        path: Same as for `open_source`.
 
     Returns:
-        The list. `troubles` names the differences of published episodes from their files, counts what was left out,
-        and tells of a torn last line; the rest is listed.
+        The list. `troubles` names published episodes' differences from their files, counts what was left out, and
+        mentions a torn last line; everything else is listed.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `path`.
-        ValueError: There are no records, or a line is no JSON of a record; names file and line.
+        ValueError: There are no records, or a line is not the JSON of a record; the error names file and line.
     """
     source = open_source(path)
     differ: list[str] = []
@@ -295,7 +296,7 @@ def list_source(path: Path | str) -> Listing:
 
 
 def _listed(source: RecordSource, differ: list[str]) -> Iterator[ListedRecord]:
-    """Yield the lines of the list; differences of published episodes are added to `differ`."""
+    """Yield the lines of the list; add published episodes' differences to `differ`."""
     if source.kind != "clembench":
         for _, file in _record_files(source.path, source.kind):
             yield from list_file(file)

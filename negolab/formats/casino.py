@@ -1,8 +1,8 @@
-"""Dialogues of the CaSiNo corpus (Chawla et al. 2021, arXiv 2103.15721; CC BY 4.0) as records of agenda's preset
-`casino`, and the figures published of them.
+"""Dialogues from the CaSiNo corpus (Chawla et al. 2021, arXiv 2103.15721; CC BY 4.0) as records of agenda's preset
+`casino`, and the published figures about them.
 
-Two workers divide three units each of food, water and firewood. A dialogue is played again message by message, so that
-everything that reads records reads what people did.
+Two workers divide three units each of food, water and firewood. A dialogue is replayed message by message, so that
+everything that reads records can read what people did.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from negolab.match import Match
 from negolab.record import PERSON, Record
 
 SOURCE = "casino"
-"""The note `source` of an imported record, and the `via` of its replies."""
+"""The note `source` in an imported record, and the `via` of its replies."""
 GOODS = ("Food", "Water", "Firewood")
-"""The goods in the order of the game's issues, as the corpus writes them."""
+"""The goods in the order of the game's issues, as spelled in the corpus."""
 VALUES = {"High": 5, "Medium": 4, "Low": 3}
 UNITS = 3
 STRATEGIES = (
@@ -36,11 +36,11 @@ _OFFER, _REJECTION = "Submit-Deal", "Reject-Deal"
 _REPLIES = {_REJECTION: "[Reject]", "Accept-Deal": "[Accept]", "Walk-Away": "[Walk away]"}
 
 Dialogue = dict[str, Any]
-"""A dialogue as the corpus stores it."""
+"""A dialogue as stored in the corpus."""
 
 
 class _Turn(NamedTuple):
-    """What one worker wrote before the other did: the text of one message, and the words of its talk."""
+    """Everything one worker wrote before the other did: the text of one message, and the words of its talk."""
 
     worker: str
     text: str
@@ -48,10 +48,10 @@ class _Turn(NamedTuple):
 
 
 def read_file(path: Path) -> list[Dialogue]:
-    """Read the dialogues of a file such as `casino.json` or `casino_test.json`.
+    """Read the dialogues in a file such as `casino.json` or `casino_test.json`.
 
     Raises:
-        ValueError: There is no file at `path`, or it is no list of dialogues.
+        ValueError: There is no file at `path`, or it is not a list of dialogues.
     """
     if not path.is_file():
         example = min((file.name for file in path.glob("*.json")), default="casino.json")
@@ -70,25 +70,25 @@ def read_file(path: Path) -> list[Dialogue]:
 
 
 def record_id(dialogue: Dialogue) -> str:
-    """Return the id of a dialogue's record, such as `casino-00157`: ids are unique over all files of the corpus."""
+    """Return the id of a dialogue's record, such as `casino-00157`: ids are unique across all files of the corpus."""
     number = dialogue["dialogue_id"]
     return f"casino-{number:05}" if isinstance(number, int) else f"casino-{number}"
 
 
 def to_record(dialogue: Dialogue, file: str) -> Record:
-    """Play a dialogue again and return its record.
+    """Replay a dialogue and return its record.
 
     Args:
-        dialogue: A dialogue of `read_file`.
+        dialogue: A dialogue from `read_file`.
         file: Name of its file, for the record's notes.
 
     Returns:
-        A record of the preset `casino` between two people; A is who wrote first. `turns` and `max_chars` are larger
-        than the preset's where the dialogue needs it. Reasons, outcomes as stored, demographics, personality and
-        strategy labels are notes.
+        A record of a match of two people with the preset `casino`; A is the one who wrote first. `turns` and
+        `max_chars` are larger than the preset's if the dialogue needs it. Reasons, outcomes as stored, demographics,
+        personality and strategy labels are notes.
 
     Raises:
-        ValueError: The dialogue is none that the rules allow, or ends otherwise than it is stored.
+        ValueError: The rules do not allow the dialogue, or its end differs from the stored one.
     """
     try:
         return _to_record(dialogue, file)
@@ -119,7 +119,7 @@ def _to_record(dialogue: Dialogue, file: str) -> Record:
 
 
 def _turns(logs: Iterable[dict[str, Any]]) -> list[_Turn]:
-    """Return the messages; what a worker writes right after a rejection belongs to the same one."""
+    """Return the messages; what a worker writes right after a rejection belongs to the same message."""
     turns: list[_Turn] = []
     rejected = False
     for log in logs:
@@ -133,7 +133,7 @@ def _turns(logs: Iterable[dict[str, Any]]) -> list[_Turn]:
 
 
 def _written(log: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    """Return an entry as text of the game, and its words if it is talk."""
+    """Return an entry as text for the game, and its words if it is talk."""
     text = log["text"]
     if text == _OFFER:
         return _offer(log["task_data"]), ()
@@ -156,13 +156,13 @@ def _values(issue_by_value: dict[str, str]) -> list[int]:
 
 @lru_cache(maxsize=64)
 def _game_for(messages: int, longest: int) -> AnyGame:
-    """Return the game, with larger limits where a dialogue of this size needs them."""
+    """Return the game, with larger limits if a dialogue of this size needs them."""
     usual: Any = load("agenda", preset="casino", reading="literal")
     return load(usual, turns=max(usual.turns, messages), max_chars=max(usual.max_chars, longest))
 
 
 def submit(match: Match, seat: Seat, text: str, source: str = SOURCE) -> None:
-    """Play a reply of a log again; `ValueError` if the seat is not asked, or the rules refuse the reply."""
+    """Replay a reply from a log; raise `ValueError` if the seat is not asked, or the rules refuse the reply."""
     if not match.asks(seat):
         raise ValueError("the two participants did not take turns, or one of them wrote after the dialogue ended")
     rejected = next((e for e in match.submit(seat, Reply(text, via=source)) if isinstance(e, Rejected)), None)
@@ -171,7 +171,7 @@ def submit(match: Match, seat: Seat, text: str, source: str = SOURCE) -> None:
 
 
 def _compare(match: Match) -> None:
-    """Raise `ValueError` unless the match is over and pays what is stored."""
+    """Raise `ValueError` unless the match is over and its payoffs are those stored."""
     if match.ended is None:
         raise ValueError("it has neither an agreement nor a walk-away")
     stored = {seat: match.notes["participants"][seat]["outcomes"]["points_scored"] for seat in SEATS}
@@ -195,7 +195,8 @@ def _notes(dialogue: Dialogue, file: str, workers: dict[Seat, str], turns: list[
 
 
 def _strategies(annotations: list[list[str]], turns: list[_Turn]) -> list[list[Any]]:
-    """Return [number of the message from 1, labels] per annotated utterance; labels are matched by their words."""
+    """Return [number of the message from 1, labels] for each annotated utterance; utterances are matched by their
+    words."""
     found: list[list[Any]] = []
     left = iter(annotations)
     annotation = next(left, None)
@@ -208,21 +209,21 @@ def _strategies(annotations: list[list[str]], turns: list[_Turn]) -> list[list[A
 
 
 def labels(record: Record) -> Iterator[tuple[int, dict[str, int]]]:
-    """Yield the turn of each annotated utterance of an imported record, and 1 or 0 for each of `STRATEGIES`."""
+    """Yield the turn of each annotated utterance in an imported record, and 1 or 0 for each of `STRATEGIES`."""
     for number, named in record.header.notes.get("strategies", ()):
         yield number - 1, {name: int(name in named) for name in STRATEGIES}
 
 
 class Figures(NamedTuple):
-    """Published figures of the corpus, computed from records.
+    """Figures published about the corpus, computed from records.
 
     Attributes:
         dialogues: Number of dialogues.
-        agreed: Number of those that ended in an agreement.
+        agreed: Number of dialogues that ended in an agreement.
         offers: Number of offers.
-        rejections: Number of rejections of an offer.
-        points: Mean points of a worker; None without dialogues.
-        joint: Mean joint points of the agreements; None without agreements.
+        rejections: Number of rejected offers.
+        points: Mean points per worker; None without dialogues.
+        joint: Mean joint points per agreement; None without agreements.
     """
 
     dialogues: int
@@ -234,11 +235,11 @@ class Figures(NamedTuple):
 
 
 PUBLISHED = Figures(1030, 1005, 1181, 167, 18.64, 37.95)
-"""Of the whole corpus."""
+"""Published figures for the whole corpus."""
 
 
 def figures(imported: Iterable[Record]) -> Figures:
-    """Compute the figures of imported records."""
+    """Compute the figures for imported records."""
     records = list(imported)
     details = [outcome.details for record in records if (outcome := record.outcome) is not None]
     offers, rejections = (sum(sum(one[name].values()) for one in details) for name in ("offers", "rejections"))

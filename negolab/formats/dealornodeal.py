@@ -1,7 +1,7 @@
-"""Reader of the published Deal or No Deal corpus (Lewis et al. 2017; licence CC BY-NC 4.0, so not distributed here).
+"""Reader of the published Deal or No Deal corpus (Lewis et al. 2017; CC BY-NC 4.0 license, so not distributed here).
 
-There are three line formats, recognised line by line: `data.txt`, the tagged `train.txt`, `val.txt` and `test.txt`, and
-the bare contexts of `selfplay.txt`. Neighbouring lines that are the two views of one dialogue are read as one dialogue.
+There are three line formats, recognized line by line: `data.txt`, the tagged `train.txt`, `val.txt` and `test.txt`, and
+the bare contexts in `selfplay.txt`. Adjacent lines that are the two views of one dialogue are read as one dialogue.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from negolab.game import Seat
 from negolab.match import replace_surrogates
 
 ITEMS = ("books", "hats", "balls")
-"""Item types in the order of the files: book, hat, ball."""
+"""Item types in the order used in the files: book, hat, ball."""
 
 Counts = tuple[int, ...]
 _SEATS: dict[str, Seat] = {"YOU": "A", "THEM": "B"}
-"""The agent whose view a line is, and the other agent."""
+"""The agent whose view a line gives, and the other agent."""
 
 _NUMBERS = r"[0-9]{1,9}(?: [0-9]{1,9}){5}"
 _CONTEXT = re.compile(_NUMBERS)
@@ -42,13 +42,13 @@ class View(NamedTuple):
         line: Number of the line, from 1.
         form: Line format, "data" or "tagged".
         counts: Number of items of each type.
-        own: YOU's value of one item of each type.
+        own: YOU's value for one item of each type.
         partners: THEM's values.
         turns: Seat and words, in order; YOU is A.
         closer: The seat that ended the dialogue.
         end: "agreed", "no_agreement", "disconnect" or "mismatch".
-        took: YOU's selection: items or words; None where it is not stored.
-        left: THEM's selection; None without agreement.
+        took: YOU's selection: items or words; None if it is not stored.
+        left: THEM's selection; None without an agreement.
     """
 
     line: int
@@ -64,18 +64,18 @@ class View(NamedTuple):
 
 
 class Context(NamedTuple):
-    """One line of `selfplay.txt`: the counts and values of one agent."""
+    """One line of `selfplay.txt`: one agent's counts and values."""
 
     line: int
     text: str
 
 
 Dialogue = dict[str, Any]
-"""A dialogue or scenario as `scan_corpus` yields it."""
+"""A dialogue or scenario as yielded by `scan_corpus`."""
 
 
 class LineError(ValueError):
-    """A line that is no part of a dialogue; the text says which one, from 1, and what is wrong with it."""
+    """A line that is not part of a dialogue; the text gives its number, from 1, and what is wrong with it."""
 
 
 def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
@@ -87,11 +87,11 @@ def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
     Yields:
         One dict per dialogue or scenario: `line` (from 1), `views` (lines merged, 1 or 2), `counts`, `values`, `turns`,
         `selector` (the seat that ended the talk), `end`, `selections`, `keep` and `points`. Seat A is the agent of the
-        earlier line. `end` is "agreed", "no_agreement", "disconnect", or "mismatch" where the selections contradict
-        each other. A scenario of `selfplay.txt` has no turns and None for what follows them.
+        earlier line. `end` is "agreed", "no_agreement", "disconnect", or "mismatch" if the selections contradict each
+        other. A scenario from `selfplay.txt` has no turns, and None for all fields after them.
 
-        An error for each line that does not follow its format. One whose mirrored view contradicts it counts as a
-        single view; the mirrored one is the error.
+        An error for each line that does not follow its format. A line whose mirrored view contradicts it counts as a
+        single view; the mirrored line is the error.
     """
     waiting: View | Context | None = None
     for number, text in enumerate(lines, 1):
@@ -121,7 +121,7 @@ def scan_corpus(lines: Iterable[str]) -> Iterator[Dialogue | LineError]:
 def _parse_line(number: int, line: str) -> View | Context:
     if "  " in line:
         raise ValueError("fields must be separated by single spaces")
-    if replace_surrogates(line) != line:  # bytes of it could not be decoded
+    if replace_surrogates(line) != line:  # some of its bytes could not be decoded
         raise ValueError("not UTF-8")
     if _CONTEXT.fullmatch(line):
         return Context(number, line)
@@ -129,7 +129,7 @@ def _parse_line(number: int, line: str) -> View | Context:
 
 
 def _fit(pattern: re.Pattern[str], text: str, fault: str) -> re.Match[str]:
-    """Match a whole text of a line; `ValueError` says what is wrong with one that does not fit."""
+    """Match a complete text from a line; a `ValueError` says what is wrong with one that does not fit."""
     if (found := pattern.fullmatch(text)) is None:
         raise ValueError(fault)
     return found
@@ -171,7 +171,7 @@ def _tagged(number: int, line: str) -> View:
 
 
 def _contexts(mine: str, theirs: str) -> tuple[Counts, Counts, Counts]:
-    """Parse both contexts into (counts, own values, partner's values); their counts must be equal."""
+    """Parse both contexts into (counts, own values, partner's values); both counts must be equal."""
     counts, own = _context(mine)
     same, partners = _context(theirs)
     if counts != same:
@@ -231,7 +231,7 @@ def _parse_single(view: View | Context) -> Dialogue | LineError:
 
 
 def _parse_pair(one: View | Context | None, two: View | Context) -> Dialogue | None:
-    """Return the dialogue or scenario of two neighbouring lines; None if they do not belong together."""
+    """Return the dialogue or scenario in two adjacent lines; None if they do not belong together."""
     if isinstance(one, Context) and isinstance(two, Context):
         return _scenario(one, two)
     if not (isinstance(one, View) and isinstance(two, View) and _is_mirrored(one, two)):
@@ -244,7 +244,7 @@ def _parse_pair(one: View | Context | None, two: View | Context) -> Dialogue | N
 
 
 def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> Dialogue:
-    """Build the dict of a dialogue from A's view."""
+    """Build the dict for a dialogue from A's view."""
     took = view.took
     keep: dict[str, dict[str, int]] | None = None
     points = {"A": 0, "B": 0}
@@ -263,7 +263,7 @@ def _dialogue(view: View, views: int, partner_took: Counts | str | None) -> Dial
 
 
 def _scenario(one: Context, two: Context) -> Dialogue:
-    """Build the dict of a scenario from two bare contexts, those of its two agents."""
+    """Build the dict for a scenario from its two agents' bare contexts."""
     counts, own, partners = _contexts(one.text, two.text)
     nothing = dict.fromkeys(("selector", "end", "selections", "keep", "points"))
     return {**_deal(one.line, 2, counts, own, partners), "turns": [], **nothing}

@@ -1,6 +1,7 @@
-"""Dialogues of the Deal or No Deal corpus as records of split's preset `lewis-2017`, and the figures published of them.
+"""Dialogues from the Deal or No Deal corpus as records of split's preset `lewis-2017`, and published figures about
+them.
 
-A dialogue is played again message by message, so that everything that reads records reads what people did.
+A dialogue is replayed message by message, so that everything that reads records can read what people did.
 """
 
 from __future__ import annotations
@@ -18,19 +19,19 @@ from negolab.match import Match
 from negolab.record import PERSON, Record, final_state
 
 SOURCE = "dealornodeal"
-"""The note `source` of an imported record, and the `via` of its replies."""
+"""The note `source` in an imported record, and the `via` of its replies."""
 WORDS = {"no_agreement": "<no_agreement>", "disconnect": "<disconnect>", "mismatch": "<disagree>"}
-"""End of a dialogue without an agreement -> the corpus's word for it, which its record has as note `end`."""
+"""End of a dialogue without an agreement -> the corpus's word for it, which is the record's note `end`."""
 
 
 class CorpusFile(NamedTuple):
-    """A file of the corpus as it was read.
+    """A file of the corpus, as read.
 
     Attributes:
         path: The file.
-        dialogues: Dialogues in the order of their first lines, those with one view included.
+        dialogues: Dialogues in the order of their first lines, including those with only one view.
         scenarios: Number of contexts without a dialogue, as in `selfplay.txt`.
-        errors: Lines that are no part of a dialogue.
+        errors: Lines that are not part of a dialogue.
     """
 
     path: Path
@@ -40,7 +41,7 @@ class CorpusFile(NamedTuple):
 
     @property
     def single(self) -> tuple[int, ...]:
-        """Lines of the dialogues of which there is only one view."""
+        """Lines of the dialogues with only one view."""
         return tuple(one["line"] for one in self.dialogues if one["views"] == 1)
 
 
@@ -48,12 +49,12 @@ def read_file(path: Path) -> CorpusFile:
     """Read a file of the corpus, line by line.
 
     Raises:
-        ValueError: There is no file at `path`, or no dialogue in it; names the first line that is none.
+        ValueError: There is no file at `path`, or no dialogue in it; the error names the first faulty line.
     """
     if not path.is_file():
         what = "is a folder: give the files in it, such as data.txt" if path.is_dir() else "is not a file"
         raise ValueError(f"{path} {what}")
-    # Bytes that are no UTF-8 become lone surrogates, which make their line an error.
+    # Bytes that are not UTF-8 become lone surrogates, which make their line an error.
     with path.open(encoding="utf-8", errors="surrogateescape") as lines:
         found = list(scan_corpus(lines))
     errors = tuple(one for one in found if isinstance(one, LineError))
@@ -65,19 +66,19 @@ def read_file(path: Path) -> CorpusFile:
 
 
 def to_record(dialogue: Dialogue, file: str) -> Record:
-    """Play a dialogue again and return its record.
+    """Replay a dialogue and return its record.
 
     Args:
-        dialogue: A dialogue of `scan_corpus`, not a scenario.
+        dialogue: A dialogue from `scan_corpus`, not a scenario.
         file: Name of its file, for the record's id and notes.
 
     Returns:
-        A record of the preset `lewis-2017` between two people. Only where the file holds an agreement do both seats
-        propose; any other dialogue ends as ABORTED after its talk, with the corpus's word as reason and as note `end`.
-        `talk_limit` and `max_chars` are larger than the preset's where the dialogue needs it.
+        A record of a match of two people with the preset `lewis-2017`. Both seats propose only if the file has an
+        agreement; any other dialogue ends as ABORTED after its talk, with the corpus's word as the reason and as the
+        note `end`. `talk_limit` and `max_chars` are larger than the preset's if the dialogue needs it.
 
     Raises:
-        ValueError: The dialogue is none that the rules allow: the speakers did not alternate, or words cannot be sent.
+        ValueError: The rules do not allow the dialogue: the speakers did not alternate, or words cannot be sent.
     """
     turns, closer = dialogue["turns"], dialogue["selector"]
     game = _game_for(len(turns) + 1, max((len(words) for _, words in turns), default=0))
@@ -102,13 +103,13 @@ def to_record(dialogue: Dialogue, file: str) -> Record:
 
 
 def record_id(dialogue: Dialogue, file: str) -> str:
-    """Return the id of a dialogue's record, such as `val-00012`: its file and its first line."""
+    """Return the id of a dialogue's record, such as `val-00012`: its file and the number of its first line."""
     return f"{Path(file).stem}-{dialogue['line']:05}"
 
 
 @lru_cache(maxsize=256)
 def _game_for(messages: int, longest: int) -> Split:
-    """Return the game, with larger limits where a dialogue of this size needs them."""
+    """Return the game, with larger limits if a dialogue of this size needs them."""
     usual = load("split", preset="lewis-2017")
     assert isinstance(usual, Split)
     game = load(
@@ -126,13 +127,13 @@ def _notes(dialogue: Dialogue, file: str) -> dict[str, Any]:
     notes: dict[str, Any] = {"source": SOURCE, "file": file, "line": dialogue["line"], "views": dialogue["views"]}
     if dialogue["end"] == "agreed":
         return notes
-    # `data.txt` tells what each chose where they disagreed; it is kept, although it was never settled.
+    # `data.txt` tells what each chose when they disagreed; this is kept, although it was never settled.
     chosen = {} if dialogue["selections"] is None else {"selections": dialogue["selections"]}
     return {**notes, "end": WORDS[dialogue["end"]], **chosen}
 
 
 def _say(match: Match, seat: Seat, words: str) -> None:
-    """Submit a message as it stands in the file, or in tags where only these deliver it as it is."""
+    """Submit a message as written in the file, or in tags if it can only be delivered unchanged in them."""
     message = Message(words)
     plain = match.asks(seat) and match.told(seat).parse(words, match.seen(seat)) == message
     _submit(match, seat, words if plain else match.game.say(message))
@@ -147,13 +148,13 @@ def _submit(match: Match, seat: Seat, text: str) -> None:
 
 
 class Figures(NamedTuple):
-    """Published figures of the corpus, computed from records.
+    """Figures published about the corpus, computed from records.
 
     Attributes:
         dialogues: Number of dialogues.
-        agreed: Number of those that ended in an agreement.
+        agreed: Number of dialogues that ended in an agreement.
         agreement: Share of dialogues with an agreement; None without dialogues.
-        score: Mean points of a seat, 0 without an agreement; None without dialogues.
+        score: Mean points per seat, 0 without an agreement; None without dialogues.
         pareto: Share of agreements that are Pareto-optimal; None without agreements.
     """
 
@@ -165,11 +166,11 @@ class Figures(NamedTuple):
 
 
 PUBLISHED = Figures(5916, 4765, 0.805, 6.02, 0.770)
-"""Of all dialogues with both views in train.txt, val.txt and test.txt together."""
+"""Published figures for all dialogues with both views in train.txt, val.txt and test.txt together."""
 
 
 def figures(imported: Iterable[Record]) -> Figures:
-    """Compute the published figures of records of one round of the exact rule."""
+    """Compute the published figures for records of one round with the exact rule."""
     records = list(imported)
     scores = [record.payoffs[seat] or 0 for record in records for seat in SEATS]
     agreed = [record for record in records if record.end == "AGREED"]

@@ -1,8 +1,8 @@
-"""Negotiation domains of GENIUS (XML) and NegMAS (YAML) as scenarios of the game `agenda`, and back.
+"""Conversion of negotiation domains of GENIUS (XML) and NegMAS (YAML) to scenarios of the game `agenda`, and back.
 
-A folder holds a domain, which names issues and options, and a utility profile for each side. GENIUS divides the
-evaluations of an issue by their maximum, then weighs them (Lin et al. 2014). Files come from strangers: they are
-bounded in size, and XML with a document type, which entities need, is refused.
+A folder holds a domain, which names issues and options, and a utility profile for each side. GENIUS divides an issue's
+evaluations by their maximum, then weights them (Lin et al. 2014). Files may come from strangers: their size is limited,
+and XML with a document type, which entities require, is refused.
 """
 
 from __future__ import annotations
@@ -28,17 +28,17 @@ from negolab.games.agenda.rules import Agenda
 from negolab.games.agenda.scenario import MAX_OPTIONS, Issue, PointsTable, points_table
 
 TURNS = 20
-"""Messages of a scenario that is read: domains have a deadline of their own, or none."""
+"""Number of messages in an imported scenario: domains have their own deadlines, or none."""
 MAX_BYTES = 4 * 2**20
 _MOST_NESTED = 20
 MAX_POINTS, ROUNDED_POINTS = 10**9, 10**6
-"""Largest points of an agenda, and the scale to which others are rounded."""
+"""Largest points in an agenda, and the scale to which larger ones are rounded."""
 
 Issues = list[tuple[str, list[str]]]
 
 
 class Profile(NamedTuple):
-    """The utility of one side: utilities per issue, what no deal is worth (None: less than any), a discount."""
+    """One side's utility: utilities per issue, the value of no deal (None: less than any deal), and a discount."""
 
     name: str
     rows: list[list[Fraction]]
@@ -47,10 +47,10 @@ class Profile(NamedTuple):
 
 
 def read_folder(folder: Path) -> tuple[str, list[str]]:
-    """Read a domain and its first two profiles, by name, as a scenario.
+    """Read a domain and its first two profiles (in order of name) as a scenario.
 
     Returns:
-        The text of the scenario, and sentences on what was rounded or left out.
+        The text of the scenario, and sentences about what was rounded or left out.
 
     Raises:
         ValueError: There is no such domain, or something in it cannot be converted; the message names the file.
@@ -88,7 +88,7 @@ _DIGITS = re.compile(r"[-+]?[\d.]{1,40}([eE][-+]?\d{1,2})?")
 
 
 def _number(text: Any) -> Fraction:
-    """Return an exact number; a third is written with as many digits as a float has, and is one third again."""
+    """Return an exact number; a third, written with as many digits as a float has, becomes one third again."""
     written = str(text).strip()
     if not _DIGITS.fullmatch(written):
         raise ValueError(f"{written[:40]!r} is not a number")
@@ -234,7 +234,7 @@ _PROGRAMS: tuple[
     ("GENIUS", (".xml",), _parse_xml, _genius_issues, _genius_profile),
     ("NegMAS", (".yml", ".yaml"), _parse_yaml, _negmas_issues, _negmas_profile),
 )
-"""Ways in which programs write domains and profiles."""
+"""Functions that parse each program's domains and profiles."""
 
 
 # Scenarios.
@@ -289,18 +289,18 @@ def _toml(scenario: Mapping[str, Any]) -> str:
 
 def _pairs(table: Mapping[str, Any]) -> str:
     written = "".join(f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in table.items())
-    return written.replace("\x7f", "\\u007f")  # which JSON writes as it is, and TOML does not
+    return written.replace("\x7f", "\\u007f")  # which JSON leaves as it is, and TOML does not allow
 
 
 def domain_files(scenario: str, program: str) -> dict[str, str]:
-    """Return the texts of a scenario's domain and profiles by file name.
+    """Return the text of a scenario's domain and profiles, by file name.
 
     Args:
         scenario: A preset of the agenda, or a TOML file.
-        program: "genius" or "negmas".
+        program: The program, "genius" or "negmas".
 
     Raises:
-        ValueError: The scenario has what the program has not.
+        ValueError: The scenario has something that the program does not support.
     """
     game = catalog.load("agenda", preset=scenario)
     assert isinstance(game, Agenda)

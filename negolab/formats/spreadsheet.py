@@ -1,6 +1,6 @@
-"""Spreadsheets of one's own as records: a map says what the columns mean, and each match is played again turn by turn.
+"""The user's own spreadsheets as records: a map says what the columns mean, and each match is replayed turn by turn.
 
-Nothing is guessed. A row that the map or the rules do not take is left out by its number, with what is wrong.
+Nothing is guessed. A row that the map or the rules do not accept is left out and listed by number, with what is wrong.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LEFT_OUT = "left-out.csv"
-"""File in the folder of an import: the rows that are part of no record, each with its match and the reason."""
+"""File in an import's folder that lists the rows that are not part of any record, each with its match and the
+reason."""
 SOURCE = "csv"
-"""The note `source` of an imported record, and the `via` of its replies."""
+"""The note `source` in an imported record, and the `via` of its replies."""
 Action = Literal["offer", "accept", "reject", "walk_away", "no_deal"]
 Made = TypeVar("Made")
 _ENDS = ("accept", "walk_away", "no_deal")
@@ -49,23 +50,23 @@ ACTIONS: dict[Action, tuple[str, ...]] = {
     "walk_away": ("walk away", "walk-away", "quit"),
     "no_deal": ("no deal", "no_deal"),
 }
-"""Words of each action, unless a map has others."""
+"""Words for each action, unless a map has others."""
 
 
 class ImportMap(msgspec.Struct, frozen=True, kw_only=True):
-    """A map: what the columns of a spreadsheet mean.
+    """A map of the meanings of a spreadsheet's columns.
 
     Attributes:
-        columns: Who acts in a row (`party`), in which match and round, what it does (`action`), what the other side
-            answers to it (`answer`), what it says, the player's name, and the treatment of the match.
+        columns: Columns that say who acts in a row (`party`), in which match and round, what the party does (`action`),
+            how the other side answers (`answer`), what the party says, the player's name, and the match's treatment.
         parties: Words for each seat in the column of parties, and those whose rows are left out.
-        offer: By part of an offer (a price, a good, an issue) its column, or one for the rows of each seat.
-        game: Parameters of the game; a text such as "{cost}" is the number in this column.
+        offer: The column for each part of an offer (a price, a good, an issue), or one column for each seat's rows.
+        game: Parameters of the game; a string such as "{cost}" stands for the number in this column.
         actions: Words for actions, instead of those in `ACTIONS`.
-        decimal: The mark before decimals.
-        delimiter: The mark between cells; None: the one that the header has most of.
+        decimal: The decimal mark.
+        delimiter: The mark between cells; None: the one most frequent in the header.
         empty: Words for an empty cell.
-        unfinished: Treatment of a match that has no end.
+        unfinished: How to treat a match that has no end.
     """
 
     columns: dict[Literal["party", "match", "round", "action", "answer", "message", "player", "treatment"], str]
@@ -93,13 +94,13 @@ _DIGITS = 100
 
 
 def read_number(text: str, decimal: str = ".") -> str:
-    """Return a number in plain digits, without currency and marks between thousands.
+    """Return a number in plain digits, without a currency or thousands separators.
 
     >>> read_number("$ 1,050.50"), read_number("1.050,00 EUR", ",")
     ('1050.5', '1050')
 
     Raises:
-        ValueError: It is no number, or a negative one.
+        ValueError: The text is not a number, or the number is negative.
     """
     plain = " ".join("".join(char for char in text if unicodedata.category(char) != "Sc").split())
     found = _NUMBERS[decimal].fullmatch(plain)
@@ -111,7 +112,7 @@ def read_number(text: str, decimal: str = ".") -> str:
 
 
 def read_map(path: Path) -> ImportMap:
-    """Read a map; a scenario that it names lies beside it. `ValueError` names the place of a mistake."""
+    """Read a map; a scenario that it names must be next to it. A `ValueError` names the place of a mistake."""
     plan = read_toml(path, ImportMap)
     preset = plan.game.get("preset", "")
     if not isinstance(preset, str) or not preset.isprintable() or "{" in preset:
@@ -131,20 +132,20 @@ def read_map(path: Path) -> ImportMap:
 
 
 MAX_COLUMNS, MAX_CELLS = 10_000, 10_000_000
-"""Columns of a spreadsheet; no program makes a file of more in a reasonable time."""
+"""Most columns and cells in a spreadsheet; no program writes more columns in a reasonable time."""
 
 
 def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
-    """Read a spreadsheet: every cell as the text that it holds, rows by their numbers.
+    """Read a spreadsheet, with every cell as text and rows by number.
 
     Raises:
-        ValueError: There is no file, or it is no table of text in UTF-8.
+        ValueError: There is no file, or it is not a text table in UTF-8.
     """
     import pandas as pd
 
     text = read_text(path)
     mark = delimiter or max(",;\t|", key=text.partition("\n")[0].count)
-    # Rows may have more cells than the header: they are named later, and stop no other row.
+    # Rows may have more cells than the header: they are reported later, and do not affect other rows.
     counts = [line.count(mark) + 1 for line in text.split("\n")]
     widest = max(counts)
     if not text.strip():
@@ -156,14 +157,14 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
     sheet = sheet.fillna("").map(str.strip)
     sheet.index += 1
-    head = int(bool(re.match(r"sep=.\n(?=.)", text, re.IGNORECASE)))  # names the delimiter for Excel: no header yet
+    head = int(bool(re.match(r"sep=.\n(?=.)", text, re.IGNORECASE)))  # tells Excel the delimiter: not yet the header
     sheet.columns = [*sheet.iloc[head]]
     return sheet[head + 1 :]
 
 
 class Turn(NamedTuple):
-    """A party's move before the other's; `row` is the last of its rows, `theirs` what its offer leaves the other
-    as far as the file says so."""
+    """A party's move before the other's; `row` is the last of its rows, and `theirs` is what its offer leaves the
+    other, as far as the file says."""
 
     row: int
     seat: Seat
@@ -174,7 +175,7 @@ class Turn(NamedTuple):
 
 
 class Log(NamedTuple):
-    """A match as its rows tell it; `end` says why it is over if no turn ends it."""
+    """A match as described by its rows; `end` says why it is over if no turn ends it."""
 
     rows: dict[int, dict[str, str]]
     players: dict[Seat, str]
@@ -192,10 +193,10 @@ _OPENS: dict[str, dict[Seat, dict[str, str]]] = {
 
 
 class Importer:
-    """Reads the rows of one match after the other, and plays them again.
+    """Reads the rows of one match after another, and replays them.
 
     Attributes:
-        left_out: By the number of a row without a part in any record, its match and the reason.
+        left_out: The match and the reason for each row that is not part of any record, by row number.
         lost: The matches that could not be imported.
     """
 
@@ -209,7 +210,7 @@ class Importer:
         self._actions = {fold(word): name for name, words in (ACTIONS | plan.actions).items() for word in words}
 
     def attempt(self, match: str, rows: dict[int, dict[str, str]], make: Callable[[], Made | None]) -> Made | None:
-        """Return what is made of a match; None if it cannot be, and its rows are then left out."""
+        """Return what `make` makes of a match; None if that fails, in which case its rows are left out."""
         try:
             return make()
         except ValueError as error:
@@ -220,7 +221,8 @@ class Importer:
     # Rows to turns.
 
     def log(self, match: str, rows: dict[int, dict[str, str]]) -> Log | None:
-        """Read the rows of a match, None if all are skipped; `ValueError` says what is wrong with one of them."""
+        """Read the rows of a match; return None if all are skipped. A `ValueError` says what is wrong with one of
+        them."""
         players: dict[Seat, str] = {seat: (*self.plan.parties.get(seat, ()), seat)[0] for seat in SEATS}
         turns: list[Turn] = []
         seen: set[tuple[str, ...]] = set()
@@ -233,7 +235,7 @@ class Importer:
             if (cells := tuple(row.values())) in seen:
                 self.left_out[number] = match, "repeats a row of this match"
                 continue
-            if "round" not in self.plan.columns:  # only what repeats the row before it is a copy
+            if "round" not in self.plan.columns:  # only a row that repeats the one before it is a copy
                 seen.clear()
             seen.add(cells)
             if (seat := self._meaning(self._seats, row, "party")) == "skip":
@@ -289,11 +291,11 @@ class Importer:
         raise ValueError(f"the {name} {text!r} is unknown: correct it, or add it to {places}")
 
     def _acts(self, row: dict[str, str], seat: Seat, standing: dict[str, str]) -> Iterator[Turn]:
-        """Yield what a row tells: the turn of its party, and the answer of the other to the standing offer."""
+        """Yield the turns in a row: its party's turn, and the other party's answer to the standing offer."""
         action, answer = (self._meaning(self._actions, row, name) for name in ("action", "answer"))
         offer = {part: row[by if isinstance(by, str) else by[seat]] for part, by in self.plan.offer.items()}
         words = self._cell(row, "message")
-        # Beside an answer, zeros and the offer that is answered are no offer: no deal is not a price of 0.
+        # With an answer, zeros and the offer being answered are not an offer: no deal is not a price of 0.
         is_answer = action not in (None, "offer")
         if not any(offer.values()) or (is_answer and (all(map(_ZEROS.fullmatch, offer.values())) or offer == standing)):
             offer = {}
@@ -315,7 +317,7 @@ class Importer:
     # Turns to records.
 
     def play(self, match: str, log: Log, name: str, most: int) -> Record:
-        """Play a match again, whose file has this name and `most` turns in its longest match."""
+        """Replay a match; its file is called `name`, and the file's longest match has `most` turns."""
         self._row = next(iter(log.rows))
         game = self._game(log, most)
         start = game.deal(random.Random(0))
@@ -338,17 +340,17 @@ class Importer:
         return played.record(created="")
 
     def _treatment(self, log: Log) -> dict[str, str]:
-        """Return the note of a match's treatment, as it is first written in the file; none without such a column."""
+        """Return the note with a match's treatment, as first written in the file; {} without such a column."""
         if "treatment" not in self.plan.columns:
             return {}
         found = self._only(self.plan.columns["treatment"], log, str)
         return {"treatment": self._treatments.setdefault(fold(found), found)}
 
     def _game(self, log: Log, most: int) -> AnyGame:
-        """Return the game of a match, whose limits fit the longest match."""
+        """Return a match's game, with limits that fit the longest match."""
         usual: dict[str, dict[str, Any]] = {
             "agenda": {
-                "turns": most + 1,  # the last message may not offer
+                "turns": most + 1,  # the last message must not offer
                 "max_chars": max(1000, *(len(turn.words) for turn in log.turns)),
                 **({} if "preset" in self.plan.game else {"title": "Imported"}),
             },
@@ -379,7 +381,7 @@ class Importer:
         return catalog.load(self.game, **params) if "preset" in params else catalog.make_game(cls, params)
 
     def _fill(self, value: Any, log: Log, scale: int) -> Any:
-        """Return a parameter in which the names of columns are their numbers in a match."""
+        """Return a parameter in which column names are replaced with their numbers in a match."""
         if isinstance(value, list):
             return [self._fill(each, log, scale) for each in value]
         if isinstance(value, dict):
@@ -390,7 +392,7 @@ class Importer:
         return int(number) if number.denominator == 1 else float(number)
 
     def _only(self, column: str, log: Log, read: Callable[[str], str]) -> str:
-        """Return what the filled cells of a column say of a match: all say the same."""
+        """Return what the nonempty cells in a column say about a match; all must say the same."""
         found: dict[str, int] = {}
         for self._row, row in log.rows.items():
             if row[column]:
@@ -401,7 +403,7 @@ class Importer:
         return next(iter(found))
 
     def _words(self, game: Any, turn: Turn) -> str:
-        """Write a turn as the game reads it."""
+        """Write a turn in the form that the game reads."""
         units = {issue.name: issue.units for issue in game.agenda} if self.game == "agenda" else {}
         offer = {
             part: text if part in units and units[part] is None else read_number(text, self.plan.decimal)
@@ -422,14 +424,15 @@ class Importer:
                 "has words but no offer, which is not a move in this game: skip the row, or import the file as agenda"
             )
         if self.game == "split":
-            # Both claim at once, so that words beside a claim come too late to be heard: they stay in the reply.
+            # Both claim simultaneously, so words that come with a claim are too late to be heard: they stay in the
+            # reply.
             return f"{turn.words}\n{write_proposal(tuple(offer), tuple(offer.values()))}".strip()
         said = offer.get("price") or ("accept" if turn.action == "accept" else "walk away")
         return f"{said}\nMESSAGE: {turn.words}" if turn.words else said
 
 
 def _joined(one: Turn, two: Turn) -> Turn:
-    """Join what a party wrote in two rows before the other did."""
+    """Join what a party wrote in two rows before the other party wrote."""
     if (one.offer and (two.offer or two.action)) or (one.action and two.action not in (None, "offer")):
         raise ValueError(f"acts again before the other side answers row {one.row}: correct the order of the rows")
     return Turn(
@@ -443,8 +446,8 @@ def _joined(one: Turn, two: Turn) -> Turn:
 
 
 class Imported(NamedTuple):
-    """Records by their ids; rows that are part of none, with their match and the reason; columns that no map names; and
-    matches that have no record."""
+    """Records by id; rows that are not part of any, with match and reason; columns that the map does not name; and
+    matches without a record."""
 
     records: dict[str, Record]
     left_out: dict[int, tuple[str, str]]
@@ -453,7 +456,7 @@ class Imported(NamedTuple):
 
 
 def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
-    """Read a spreadsheet by a map, and play its matches again.
+    """Read a spreadsheet with a map, and replay its matches.
 
     Args:
         path: The spreadsheet.
@@ -461,8 +464,8 @@ def import_sheet(path: Path, map_path: Path, game: str) -> Imported:
         game: The game's name.
 
     Raises:
-        ValueError: Spreadsheets are not imported as this game, or the spreadsheet or the map cannot be read, or one of
-            them does not fit the other.
+        ValueError: Spreadsheets cannot be imported as this game, the spreadsheet or the map cannot be read, or they do
+            not fit together.
     """
     if game not in _OPENS:
         raise ValueError(f"spreadsheets are imported as {', '.join(_OPENS)}, not as {game!r}")

@@ -1,7 +1,7 @@
-"""Cache of models' answers, so that none is paid twice: one SQLite file that several processes may share.
+"""Cache of models' answers, so that no answer is paid for twice: one SQLite file that several processes may share.
 
 The key of an answer is the SHA-256 of its request: endpoint, model, messages, parameters and repetition as canonical
-JSON, which the file also holds.
+JSON, which is also stored.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from negolab.match import new_id
 CACHE_VARIABLE = "NEGOLAB_CACHE"
 """The environment variable that names the file."""
 OFF = "off"
-"""Its value where this process keeps no answers."""
+"""The variable's value for keeping no answers."""
 
 SCHEMA = 1
 _APPLICATION = 0x6E65676F
@@ -51,21 +51,22 @@ ANSWERS = sa.Table(
     _tables,
     sa.Column("id", sa.Integer, primary_key=True),
     sa.Column("key", sa.Text, nullable=False),  # SHA-256 of `request`, in hex
-    # Empty: for every run; else the id of the only run that gets this answer. What was cut, filtered or unreadable is
-    # no answer for others, but part of that run's game, which must go on after a kill as it began.
+    # Empty if the answer is for every run; otherwise, the id of the only run that gets it. An answer that was cut,
+    # filtered or unreadable is of no use to other runs, but part of that run's game, which must continue after a kill
+    # as it began.
     sa.Column("only_for", sa.Text, nullable=False),
     sa.Column("endpoint", sa.Text, nullable=False),
     sa.Column("model", sa.Text, nullable=False),
     sa.Column("request", sa.Text, nullable=False),  # canonical JSON
     sa.Column("answer", sa.Text, nullable=False),  # JSON of `Answer`
-    sa.Column("cost", sa.Float),  # US dollars; NULL: no price is known
-    sa.Column("tokens", sa.Integer),  # in and out; NULL: the endpoint did not say
+    sa.Column("cost", sa.Float),  # US dollars; NULL if no price is known
+    sa.Column("tokens", sa.Integer),  # input and output; NULL if the endpoint did not say
     sa.Column("paid_by", sa.Text, nullable=False),  # the run's id
     sa.Column("at", sa.Float, nullable=False),  # seconds since the epoch
     sa.UniqueConstraint("key", "only_for"),
     sa.Index("answers_paid_by", "paid_by"),
 )
-# As text, because they run with every call and SQLAlchemy would look up the compiled forms each time.
+# As text, because these run with every call, and SQLAlchemy would look up the compiled forms each time.
 _COLUMNS = [column.name for column in ANSWERS.c if not column.primary_key]
 _INSERT = f"INSERT OR IGNORE INTO answers ({', '.join(_COLUMNS)}) VALUES (:{', :'.join(_COLUMNS)})"
 _FIRST = "SELECT answer, paid_by FROM answers WHERE key = :key AND only_for = :only_for"
@@ -92,9 +93,9 @@ def _cost(usd: float, answers: int, unpriced: int, uncounted: int, *tokens: floa
 
 
 class CachedModel(NamedTuple):
-    """Cached answers of one model at one endpoint: what they cost when they were paid.
+    """Cached answers of one model at one endpoint, with their cost when they were paid for.
 
-    `own` are those for one run only; times are seconds since the epoch.
+    `own` counts those for one run only; times are seconds since the epoch.
     """
 
     endpoint: str
@@ -106,7 +107,7 @@ class CachedModel(NamedTuple):
 
 
 def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
-    """Return `$NEGOLAB_CACHE`, else `negolab/answers.db` in the user's cache folder; None where it is "off"."""
+    """Return `$NEGOLAB_CACHE`, or else `negolab/answers.db` in the user's cache folder; None if it is "off"."""
     name = environment.get(CACHE_VARIABLE)
     if name == OFF:
         return None
@@ -114,7 +115,7 @@ def default_file(environment: Mapping[str, str] = os.environ) -> Path | None:
 
 
 def request_json(endpoint: str, call: Call) -> bytes:
-    """Encode all that tells one call from another as canonical JSON: no key, no time-out, no start time."""
+    """Encode everything that distinguishes calls as canonical JSON: no key, no timeout, no start time."""
     return _json(
         {
             "schema": SCHEMA,
@@ -130,14 +131,14 @@ def request_json(endpoint: str, call: Call) -> bytes:
 class Cache(AbstractContextManager["Cache"]):
     """A file of answers, open for one run.
 
-    An answer that this run has paid for comes back as it was; one that another run has paid for has `replayed` set.
+    An answer that this run paid for is returned unchanged; one that another run paid for has `replayed` set.
 
     Args:
         file: The SQLite file (None: `default_file()`).
         run: The run's id (None: a new one).
 
     Raises:
-        ValueError: The file cannot be opened, is no cache, or NEGOLAB_CACHE is "off".
+        ValueError: The file cannot be opened, is not a cache, or NEGOLAB_CACHE is "off".
     """
 
     def __init__(self, file: Path | str | None = None, *, run: str | None = None) -> None:
@@ -165,12 +166,12 @@ class Cache(AbstractContextManager["Cache"]):
         return None if row is None else self._decode(*row)
 
     async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
-        """Store an answer before returning: a killed process loses none, a power failure perhaps the last ones.
+        """Store an answer before returning: a killed process loses none; a power failure may lose the last ones.
 
-        Of two answers to one call, other runs get the first.
+        If a call has two answers, other runs get the first.
 
         Raises:
-            RunFailed: The disk is full or damaged; an answer that is not stored would be paid again.
+            RunFailed: The disk is full or damaged; an answer that is not stored would be paid for again.
         """
         request = request_json(endpoint, call)
         usage = answer.usage
@@ -187,7 +188,7 @@ class Cache(AbstractContextManager["Cache"]):
             "paid_by": self.run,
             "at": time.time(),
         }
-        # In a thread, as another process may hold the file for a while; also if the caller is cancelled meanwhile.
+        # In a thread, because another process may lock the file for a while; finished even if the caller is canceled.
         await asyncio.shield(asyncio.wrap_future(self._writing.submit(self._insert, row)))
 
     def _insert(self, row: dict[str, Any]) -> None:
@@ -195,7 +196,7 @@ class Cache(AbstractContextManager["Cache"]):
             if not self._writer.execute(_INSERT, row).rowcount:
                 first = self._writer.execute(_FIRST, row).fetchone()
                 if first != (row["answer"], row["paid_by"]):
-                    # Another run's was stored first, and this run has gone on with its own.
+                    # Another run's answer was stored first, and this run has continued with its own.
                     self._writer.execute(_INSERT, {**row, "only_for": self.run})
         except sqlite3.Error as error:
             raise RunFailed(f"{self.file}: an answer could not be saved: {error}") from None
@@ -203,13 +204,13 @@ class Cache(AbstractContextManager["Cache"]):
             raise RunFailed(f"{self.file} was deleted, replaced or emptied while answers were being saved there")
 
     def paid(self, run: str | None = None) -> Cost:
-        """Sum up the answers that a run (None: this one) has paid for, whose folder has no ledger yet."""
+        """Return the cost of the answers paid for by a run (None: this one) whose folder has no ledger yet."""
         with self._engine.connect().execution_options(reads=True) as connection:
             sums = sa.select(*_SUMS).where(ANSWERS.c.paid_by == (run or self.run))
             return _cost(*connection.execute(sums).one())
 
     def stats(self) -> list[CachedModel]:
-        """Summarise the answers by endpoint and model."""
+        """Summarize the answers by endpoint and model."""
         columns = ANSWERS.c
         own = sa.func.count().filter(columns.only_for != "")
         group = (columns.endpoint, columns.model)
@@ -219,10 +220,10 @@ class Cache(AbstractContextManager["Cache"]):
             return [CachedModel._make((*row[: len(head)], _cost(*row[len(head) :]))) for row in rows]
 
     def calls(self, plan: str) -> Iterator[dict[str, Any]]:
-        """Yield the calls of a plan's matches, whose ids begin with `plan`, as this run has them.
+        """Yield the calls of a plan's matches (whose ids begin with `plan`) as this run has them.
 
-        Of each: `match`, `seat`, `turn`, `attempt`, `at` (seconds since the epoch), `endpoint`, the body of the
-        `request` as it was sent, as far as that is known, and the `answer`.
+        Each has `match`, `seat`, `turn`, `attempt`, `at` (seconds since the epoch), `endpoint`, `request` (the body as
+        it was sent, as far as that is known) and `answer`.
         """
         begin = f'%"repetition":["{plan}%'
         mine = sa.and_(ANSWERS.c.request.like(begin), ANSWERS.c.only_for.in_(["", self.run]))
@@ -237,17 +238,17 @@ class Cache(AbstractContextManager["Cache"]):
     def clear(self, older: float = 0) -> int:
         """Delete answers at least `older` seconds old, free their disk space and return their number.
 
-        Unfinished runs will pay for theirs again.
+        Unfinished runs will pay for their answers again.
         """
         with self._engine.begin() as connection:
             deleted = connection.execute(ANSWERS.delete().where(ANSWERS.c.at <= time.time() - older)).rowcount
-        with closing(self._engine.raw_connection()) as raw:  # outside of a transaction
+        with closing(self._engine.raw_connection()) as raw:  # outside a transaction
             raw.cursor().execute("VACUUM")
             raw.cursor().execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return int(deleted)
 
     def close(self) -> None:
-        """Write what waits and close the file."""
+        """Finish pending writes and close the file."""
         self._writing.shutdown()
         for connection in self._connections:
             connection.close()
@@ -272,16 +273,16 @@ _encoder = msgspec.json.Encoder(order="deterministic")
 def _json(value: Any) -> bytes:
     try:
         return _encoder.encode(value)
-    except UnicodeEncodeError:  # a model can write lone surrogates, which are no UTF-8
+    except UnicodeEncodeError:  # a model can write lone surrogates, which are not valid UTF-8
         plain = json.dumps(msgspec.to_builtins(value), sort_keys=True, ensure_ascii=False, separators=(",", ":"))
         return plain.encode("utf-8", "replace")
 
 
 def _open_database(file: Path) -> sa.Engine:
-    """Open the file with its table, readable for its owner only."""
+    """Open the file, which only its owner may read, and create its table."""
     _create_private(file)
     url = sa.URL.create("sqlite+pysqlite", database=str(file.resolve()))
-    # Without an fsync for each answer: what a killed process has committed is kept all the same.
+    # Without an fsync for each answer: what a killed process has committed is kept anyway.
     engine = sqlite.create_engine(url, _BUSY_TIMEOUT, ["synchronous=NORMAL"], check_same_thread=False)
     try:
         with engine.begin() as connection:
@@ -310,7 +311,7 @@ def _create_private(file: Path) -> None:
 
 
 def _check_ownership(connection: sa.Connection, file: Path) -> None:
-    """Mark a new file as ours; ValueError for another program's."""
+    """Mark a new file as ours; raise ValueError for another program's."""
     mark = connection.exec_driver_sql("PRAGMA application_id").scalar()
     schema = connection.exec_driver_sql("PRAGMA user_version").scalar()
     tables = connection.exec_driver_sql("SELECT count(*) FROM sqlite_master").scalar()

@@ -32,17 +32,17 @@ class ChatState(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Chat:
-    """Build the messages of each call from those of the call before: the work of a turn does not grow with the match.
+    """Build each call's messages from those of the previous call: a turn's work does not grow with the match.
 
-    A turn opens with the game's prompt (what is new since the last one), goes on with the reason for each rejected
-    answer, and ends with the answer that was accepted. `turn` counts the seat's turns from 0, `attempt` its rejections
-    within one: together they name an answer.
+    A turn opens with the game's prompt (what is new since the last one), continues with the reason for each rejected
+    answer, and ends with the accepted answer. `turn` counts the seat's turns from 0, and `attempt` the rejections
+    within a turn: together they identify an answer.
 
     Args:
-        mode: Words the prompts and the end of a turn's first message.
+        mode: Writes the prompts and the end of a turn's first message.
         system: The system message (None: none).
         single_message: Send everything in one message per call instead of a chat.
-        last: Exchanges that are sent after the opening one (None: all).
+        last: Number of last exchanges to send after the opening one (None: all).
     """
 
     def __init__(
@@ -57,7 +57,7 @@ class Chat:
     def next_messages(self, told: AnyGame, ask: Ask) -> tuple[Message, ...]:
         """Return the messages that ask for the next answer.
 
-        The same ask again replaces the last one; so does the next ask if the last was neither answered nor rejected.
+        A repeated ask replaces the last one; so does the next ask if the last was neither answered nor rejected.
         """
         state, seen, count = self.state, ask.seen, len(ask.rejected)
         is_same = state.seen is not None and (seen is state.seen or seen == state.seen)
@@ -101,7 +101,7 @@ class Chat:
         )
 
     def _add_rejection(self, told: AnyGame, ask: Ask, state: ChatState) -> ChatState:
-        """Go on with the same turn after a rejection, and tell what else has changed."""
+        """Continue the same turn after a rejection, and report what else has changed."""
         since, seen, rejected = state.seen, ask.seen, ask.rejected[state.attempt :]
         if rejected[-1].kind == "time":
             state = replace(state, answer=None)  # it came too late to count
@@ -119,7 +119,7 @@ class Chat:
         return replace(state, user=user, answer=None)
 
     def recall(self, view: SeatRecord, model_text: Callable[[Reply], str]) -> None:
-        """Become the chat of a player that had this seat from the start; `model_text` gives its answer in a reply."""
+        """Become the chat of a player that had this seat from the start; `model_text` returns the answer in a reply."""
         told = view.told
         seen: Seen | None = None
         rejected: tuple[Invalid, ...] = ()
@@ -146,7 +146,7 @@ class Chat:
 
 
 def _append_user(state: ChatState, text: str) -> ChatState:
-    """Add a message to the model; an unanswered one is extended, because many chat templates refuse two in a row."""
+    """Add a message to the model; extend an unanswered one, because many chat templates reject two in a row."""
     if state.answer is None or not state.answer.strip():
         return replace(state, user=_paragraphs(state.user, text), answer=None)
     exchange = (Message("user", state.user), Message("assistant", state.answer))

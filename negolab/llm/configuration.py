@@ -1,6 +1,6 @@
 """Configuration of a run's models, and the opening of their cache and budget.
 
-Apart from `models`, because players import that and a participant's kernel must not import a database.
+Separate from `models`, because players import that, and a participant's kernel must not import a database.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def open_models(
     listeners: Sequence[Callable[[str], None]],
     resources: ExitStack,
 ) -> Models:
-    """Open the models of a run in its folder; what the run has paid for before counts towards its budget.
+    """Open the models of a run in its folder; what the run has already paid counts toward its budget.
 
     `listeners` are called with a line when calls have to wait; cache and ledger are closed with `resources`.
     """
@@ -71,7 +71,8 @@ def open_models(
 
 
 class _Spent(msgspec.Struct):
-    """Content of `spent.json` before there was a ledger: sums, calls in flight at the end, and the dearest call."""
+    """Contents of `spent.json`, which preceded the ledger: sums, calls in flight at the end, and the most expensive
+    call."""
 
     pico: int = 0
     tokens: int = 0
@@ -81,7 +82,7 @@ class _Spent(msgspec.Struct):
 
 
 def _paid_before(folder: Path) -> Cost:
-    """Return what a run of an earlier version has noted to be spent; `ValueError` if that cannot be read."""
+    """Return the spending that a run of an earlier version recorded; raise `ValueError` if it cannot be read."""
     file = folder / "spent.json"
     if not file.exists():
         return NOTHING

@@ -25,10 +25,10 @@ class Models:
     Args:
         cache: Store of answers (None: none).
         budget: The cap for all endpoints together (None: no cap).
-        limits: What each model allows.
+        limits: The limits of each model.
         keys: The environment that holds keys and default addresses (None: this process's).
         notify: Called with one line when calls have to wait.
-        prices: Prices by model (None: those of the package).
+        prices: Prices by model (None: the package's).
     """
 
     def __init__(
@@ -69,8 +69,8 @@ class Models:
         return endpoint
 
     def with_patience(self, seconds: float, after: str) -> Models:
-        """Return models whose endpoints wait this long for an answer and then say what to do, with the same budget,
-        prices and counters."""
+        """Return models whose endpoints wait this long for an answer and then say `after`, with the same budget, prices
+        and counters."""
         models = copy(self)
         models.policy = copy(self.policy)
         models.policy.after_patience = after
@@ -89,7 +89,7 @@ class Models:
 
     @property
     def via_broker(self) -> bool:
-        """All calls so far go to a sweep's broker."""
+        """True if all calls so far go to a sweep's broker."""
         return all(endpoint.via_broker for endpoint in self._endpoints.values())
 
     @property

@@ -21,7 +21,7 @@ from negolab.protocols import Scripted
 
 _TAG = re.compile(r"<(/?)(?:think(?:ing)?|thought)>", re.IGNORECASE)
 _CHANNEL = re.compile(r"<\|channel\|>(\w+)[^<]*<\|message\|>(.*?)(?=<\|(?:end|return|start|channel)\|>|$)", re.DOTALL)
-"""A message of the harmony format, in which a server may leave an answer."""
+"""A message in the harmony format, in which a server may leave an answer."""
 
 
 class ExtractedText(NamedTuple):
@@ -83,7 +83,7 @@ class FreeText:
         return {}
 
     def game_text(self, told: AnyGame, ask: Ask, text: str, error: Invalid | None) -> str | Invalid:
-        """Translate an answer without its reasoning into the game's words; `error`: it ended wrongly."""
+        """Translate an answer, without its reasoning, into the game's words; `error` says that it ended wrongly."""
         return error or text
 
     def model_text(self, reply: Reply) -> str:
@@ -136,18 +136,18 @@ _PHRASES: dict[str, dict[str, str]] = {
         "bad_json": "La tua risposta non è un oggetto JSON: rispondi con un solo oggetto JSON e nient'altro.",
     },
 }
-"""Sentences of the player itself to a model, by language and name: `refused` has the slot `$reason`, `said` has
-`$answer` and `$reason`, `decided` and `strayed` have `$words`; `empty` to `bad_json` are reasons of rejections."""
+"""Sentences that the player itself writes to a model, by language and name: `refused` has the slot `$reason`, `said`
+has `$answer` and `$reason`, `decided` and `strayed` have `$words`; `empty` to `bad_json` are reasons of rejections."""
 
 
 def phrase(told: AnyGame, name: str, **words: str) -> str:
-    """Return a sentence to a model in the game's language, else in English, with words in its slots."""
+    """Return a sentence for a model in the game's language, or else in English, with words in its slots."""
     known = _PHRASES.get(getattr(told, "language", "en"), _PHRASES["en"])
     return Template(known[name]).safe_substitute(words)
 
 
 def filled_action(told: AnyGame, seen: Seen, value: Any) -> Any:
-    """Return the action of a filled form, or an `Invalid`; never raises, whatever JSON it is."""
+    """Return the action of a filled-in form, or an `Invalid`; never raise, whatever the JSON."""
     try:
         # A model may write a message though none was asked for.
         action = told.moves(seen).action(value)
@@ -163,11 +163,11 @@ def _refused_form(misfit: Misfit) -> Invalid:
 
 _DECODER = json.JSONDecoder(object_pairs_hook=unique_fields)
 _MAX_OBJECTS = 100
-"""Braces at which an object is looked for, which keeps the work linear."""
+"""Most braces at which to look for an object, so that the work stays linear."""
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 """A JSON escape of a surrogate; a lone one cannot be stored in a record."""
 _FRAME_TOKENS = 50
-"""Tokens for everything in a form but its free text."""
+"""Tokens for everything in a form except its free text."""
 _CHARACTERS_PER_TOKEN = 3
 """Lower estimate for free text, so that the form can be closed within `max_tokens`."""
 
@@ -252,7 +252,7 @@ def json_object(text: str) -> dict[str, Any] | None:
 
 
 MAX_PARAPHRASES = 2
-"""Rejections after which the game's own words are used, where the game would ask for ever."""
+"""Number of rejections after which the game's own words are used, if the game would ask forever."""
 
 
 class ParaphraseMode(FreeText):

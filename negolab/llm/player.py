@@ -30,21 +30,21 @@ from negolab.protocols import Scripted
 from negolab.record import SeatRecord
 
 _OF_TURN = ("response_format",)
-"""Fields of a request that follow from the turn."""
+"""Request fields that depend on the turn."""
 MAX_REJECTIONS = 20
-"""Rejected answers in a row after which a game ends that would ask for ever."""
+"""Number of rejected answers in a row that ends a game that would ask forever."""
 
 
 class LLM:
     """A language model for one seat of one match of any game.
 
-    Calls are ordered by when their player was made: the oldest match goes first.
+    Calls are ordered by when their players were made: the oldest match goes first.
 
     Args:
         settings: Model and parameters, as `model_settings` reads them.
         models: Endpoints (None: one shared `Models` of this process).
-        match: The match's id. With seat, turn and attempt it names each answer, so that a match that goes on after a
-            crash finds its answers in the cache; without it none is found again.
+        match: The match's id. With seat, turn and attempt, it identifies each answer, so that a match resumed after a
+            crash finds its answers in the cache; without it, none is found.
         strategy: A scripted player that decides, while the model words the message.
     """
 
@@ -80,9 +80,9 @@ class LLM:
         return models.endpoint(self.settings.base_url, self.settings.key)
 
     def notes(self) -> dict[str, Any]:
-        """Return what a record's header says of it: all that shaped its answers, and no key.
+        """Return what a record's header says about it: all that shaped its answers, and no key.
 
-        `parameters` change as answers show what their service took.
+        `parameters` change as answers show what their service takes.
         """
         settings = self.settings
         notes: dict[str, Any] = {
@@ -107,7 +107,7 @@ class LLM:
         self._chat.recall(view, self._mode.model_text)
 
     def estimate_tokens(self, view: SeatRecord) -> int:
-        """Estimate the tokens of the last prompt of a match, as this player would have had it, and of its answer."""
+        """Estimate the tokens in a match's last prompt, as this player would have seen it, and in its answer."""
         chat = self._new_chat()
         chat.recall(view, self._mode.model_text)
         size = sum(len(message.content.encode()) for message in chat.messages)
@@ -120,9 +120,9 @@ class LLM:
             The reply, or `Malformed` if the answer never became words of the game.
 
         Raises:
-            GameFailed: This game cannot go on, as after MAX_REJECTIONS rejected answers in a row, or an answer that was
-                not whole, which is never taken for a move nor held against the model.
-            RunFailed: No game can go on.
+            GameFailed: This game cannot continue, for example after MAX_REJECTIONS rejected answers in a row, or after
+                an answer that was not whole, which is never taken for a move or held against the model.
+            RunFailed: No game can continue.
         """
         if len(ask.rejected) >= MAX_REJECTIONS:
             raise NoLegalMove(f"{MAX_REJECTIONS} answers in a row were not valid moves: {ask.rejected[-1].reason}")
@@ -174,7 +174,7 @@ class LLM:
         """Split off the reasoning of an answer, and translate its text into the game's words."""
         extracted = extract_reasoning(replace_surrogates(answer.text))
         if not extracted.text and answer.reasoning:
-            # A server's reader of reasoning may have taken all of it for reasoning, its end included.
+            # A server's reasoning parser may have taken the whole answer for reasoning, including its end.
             marked = extract_reasoning(replace_surrogates(answer.reasoning))
             extracted = marked if marked.reasoning else extracted
         error = _finish_error(told, answer, extracted.text)
@@ -196,7 +196,7 @@ class LLM:
 
 
 def with_default_bound(model: str, parameters: dict[str, Any]) -> dict[str, Any]:
-    """Return request fields with the bound on output tokens that a model gets where the user sets none."""
+    """Return request fields with the bound on output tokens that a model gets if the user sets none."""
     bound = model_traits(model).output
     return dict(parameters) if bound is None or has_bound(parameters) else {**parameters, "max_tokens": bound}
 
@@ -217,7 +217,7 @@ _ERRORS: dict[Ending, tuple[str, str]] = {
     "rejected": ("bad_json", "bad_json"),
     "called": ("called", "called"),
 }
-"""Code of the rejection of an answer that did not end well, and the name of the phrase that tells it."""
+"""Rejection code for an answer that did not end well, and the name of the phrase that says so."""
 
 
 def _finish_error(told: AnyGame, answer: Answer, text: str) -> Invalid | None:
@@ -230,7 +230,7 @@ def _finish_error(told: AnyGame, answer: Answer, text: str) -> Invalid | None:
 
 
 def _usage_record(answer: Answer) -> dict[str, Any]:
-    """Return an answer's usage as a record keeps it, without what is not known."""
+    """Return an answer's usage as a record keeps it, without unknown values."""
     tokens = answer.usage
     usage: dict[str, Any] = {
         "input": tokens.input,
@@ -249,7 +249,7 @@ def _usage_record(answer: Answer) -> dict[str, Any]:
 
 @cache
 def _shared_models() -> EndpointProvider:
-    """Return the models of all players that were made without any, so that they share limits."""
+    """Return the models for all players that were made without any, so that they share limits."""
     from negolab.llm.models import Models
 
     return Models()

@@ -20,7 +20,7 @@ _VARIABLE = re.compile(r"[A-Z_][A-Z0-9_]{0,63}")
 _MAX_NAME_PART = 20
 _ERROR_PREFIX = "parameter {} of a model player"
 EXTRA_PREFIX = "extra."
-"""Begins the name of a setting that is any field of the request body."""
+"""Prefix of a setting that stands for any field of the request body."""
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,12 +29,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     Attributes:
         model: The model's name at its endpoint.
         temperature, top_p, seed, reasoning_effort: Sent with each call if given.
-        max_tokens: Most tokens of one answer, reasoning included (None: as `ParameterCompatibility` sets it).
-        extra: Further fields of the request body, such as {"top_k": 40}; in a player's name `extra.top_k=40`.
+        max_tokens: Most tokens in one answer, including reasoning (None: as `ParameterCompatibility` sets it).
+        extra: Other fields of the request body, such as {"top_k": 40}; in a player's name `extra.top_k=40`.
         form: "free": the model writes the game's words; "schema": it fills in a JSON schema of the legal moves.
-        chat: Send the match as a chat; else one message with everything.
-        history: Which of the chat is sent: "last:6" is its opening, with the rules, and the last six exchanges after it
-            (None: all of it).
+        chat: Send the match as a chat; otherwise, as one message with everything.
+        history: The part of the chat to send: "last:6" is its opening, with the rules, and the last six exchanges after
+            it (None: all of it).
         label: A name for records and tables.
         talk: Allow free text in a form.
         persona: A file whose text is the system message.
@@ -73,16 +73,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         if reserved := [name for name in self.extra if name in RESERVED]:
             raise ValueError(f"extra.{reserved[0]} cannot be set: the call itself sets it")
         if self.base_url is not None:
-            base_url(self.base_url, {})  # the name of a player stands in records: nothing secret may be in it
+            base_url(self.base_url, {})  # a player's name appears in records: it must hold no secret
         if self.key is not None and not _is_variable_name(self.key):
-            # What was given may be the key itself, so it is not repeated.
+            # The value given may be the key itself, so it is not repeated.
             raise ValueError("key must be the NAME of an environment variable such as MY_API_KEY, not a key itself")
         if self.strategy is not None and self.form == "schema":
             raise ValueError("form=schema lets the model decide, but strategy= decides for it: use one or the other")
 
     @property
     def last_exchanges(self) -> int | None:
-        """Number of the last exchanges that are sent (None: all)."""
+        """Number of last exchanges to send (None: all)."""
         found = re.fullmatch(r"last:([1-9]\d{0,5})", self.history or "")
         return None if found is None else int(found[1])
 
@@ -93,7 +93,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
 
 def model_settings(values: dict[str, Any]) -> Settings:
-    """Convert to typed settings; texts become numbers and truth values where those are expected.
+    """Convert to typed settings; strings become numbers and booleans where those are expected.
 
     Raises:
         ValueError: A setting is unknown or has a wrong value.
@@ -108,7 +108,7 @@ def model_settings(values: dict[str, Any]) -> Settings:
 
 
 def _collect_extra(values: dict[str, Any]) -> dict[str, Any]:
-    """Collect settings such as `extra.top_k` in `extra`; their texts are read as JSON where they are JSON."""
+    """Collect settings such as `extra.top_k` in `extra`; strings that are JSON are parsed."""
     extra = {
         name.removeprefix(EXTRA_PREFIX): parse_value(value) if isinstance(value, str) else value
         for name, value in values.items()
@@ -126,12 +126,12 @@ def _check(name: str, value: object, is_valid: bool, must: str) -> None:
 
 
 def _is_variable_name(text: str) -> bool:
-    """Return True for capitals in short words: keys are long or hold small letters."""
+    """Return True for capitals in short words: keys are long or contain lowercase letters."""
     return _VARIABLE.fullmatch(text) is not None and all(len(word) < _MAX_NAME_PART for word in text.split("_"))
 
 
 MAX_PERSONA = 100_000
-"""Most bytes of a persona."""
+"""Most bytes in a persona."""
 
 
 class Persona(msgspec.Struct, frozen=True):
@@ -143,7 +143,7 @@ class Persona(msgspec.Struct, frozen=True):
 
 
 def read_persona(path: str) -> Persona:
-    """Read a system message from a file; ValueError if it is missing, empty, too long or no UTF-8."""
+    """Read a system message from a file; ValueError if it is missing, empty, too long or not UTF-8."""
     file = Path(path).expanduser()
     try:
         content = read_bytes(file)

@@ -33,17 +33,17 @@ from negolab.studies.sessions import SessionManager
 log = logging.getLogger("negolab.studies")
 
 MOST = 1000
-"""Replies after which a branch is stopped, as players may never end it."""
+"""Number of replies after which a branch is stopped, because players may never end it."""
 
 
 class AdminService(PageService):
     """Free play, branches of recorded matches, and the monitor of the study; unfinished matches are resumed.
 
-    Operations take a mapping with the fields of a JSON body, and return plain data. The id of a page is its match's.
+    Operations take a mapping with the fields of a JSON body, and return plain data. A page's id is that of its match.
 
     Args:
         database: The database; this process must have claimed it.
-        service: The study that is being run; None: no study.
+        service: The study being run; None: no study.
         store: Opens the folder to which finished records are also appended; None: no folder.
         models: Endpoints of the language models that can be played against.
     """
@@ -64,7 +64,7 @@ class AdminService(PageService):
         self._sessions = SessionManager(database, wake, store=store, models=models)
         self._leases: dict[str, str] = {}
         self._played = ""
-        """Id of the match that the lobby shows: until it is left, also after its end."""
+        """Id of the match that the lobby shows, even after its end, until it is left."""
         self._looked = clock.monotonic()
         self._guard = TaskGuard(database, None)
         for stored in database.matches(None, running=True):
@@ -83,7 +83,7 @@ class AdminService(PageService):
             request: `game`, `preset`, `seed`, the person's `seat` and the name of the player, `opponent`.
 
         Returns:
-            `lease` for the page, the id `match`, and the `opponent`.
+            The page's `lease`, the match's id (`match`), and the `opponent`.
 
         Raises:
             AccessDenied: There is no such game, preset or player, or the player cannot play that seat.
@@ -97,7 +97,7 @@ class AdminService(PageService):
         return self._lease(self._stored(match.id))
 
     def _match(self, request: Mapping[str, Any]) -> tuple[Match, Seat]:
-        """Build the requested match; `ValueError` if the game or the player cannot be had."""
+        """Build the requested match; `ValueError` if the game or the player is not available."""
         seat: Seat = next((seat for seat in SEATS if seat == request.get("seat")), "A")
         opponent, seed = str(request.get("opponent")), request.get("seed")
         game = catalog.load(str(request.get("game")), preset=request.get("preset"))
@@ -111,8 +111,8 @@ class AdminService(PageService):
         return await self._models.listed()
 
     def playing(self, _: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the latest running match of a person, else the one whose end was not left, with a new lease, as `play`
-        does; {} if there is none."""
+        """Return what `play` returns, with a new lease, for a person's latest running match, or else for the finished
+        one that was not left; {} if there is none."""
         running = [stored.id for stored, _ in self._sessions.running() if stored.people]
         self._played = running[-1] if running else self._played
         return self._lease(self._stored(self._played)) if self._played else {}
@@ -123,14 +123,14 @@ class AdminService(PageService):
         """Continue a recorded match as a new branch.
 
         Args:
-            request: `record`, the record up to the branching point as a line of JSON, under the new match's id; and
-                `players`, the name of a player by seat, "person" for at most one of them.
+            request: `record`, the record up to the branching point as a line of JSON, with the new match's id; and
+                `players`, the player's name for each seat, "person" for at most one of them.
 
         Returns:
-            What `play` returns if a person takes part; else the id `match` alone.
+            What `play` returns if a person takes part; otherwise, only the id `match`.
 
         Raises:
-            AccessDenied: The record or the players are not valid, or a match of that id exists.
+            AccessDenied: The record or the players are not valid, or a match with that id exists.
         """
         try:
             match, people = self._forked(request)
@@ -141,7 +141,7 @@ class AdminService(PageService):
         return self._lease(self._stored(match.id)) if people else {"match": match.id}
 
     def _watch(self, session: MatchSession) -> None:
-        """Let a match without a person end."""
+        """Make sure that a match without a person ends."""
         if not session.seat_sessions:
             session.watch(lambda: _stop_if_endless(session))
 
@@ -170,7 +170,7 @@ class AdminService(PageService):
     # Pages.
 
     def _lease(self, stored: StoredMatch) -> dict[str, Any]:
-        """Give a new lease to a match's newest page; the previous page is woken and finds its lease taken."""
+        """Give a new lease to a match's newest page; the previous page wakes up and finds its lease taken."""
         lease = f"{stored.id}.{secrets.token_urlsafe(24)}"
         self._leases[stored.id] = lease
         self.presence[stored.id].touch()
@@ -181,7 +181,7 @@ class AdminService(PageService):
     @override
     def _page(self, lease: str) -> str:
         id = lease.partition(".")[0]
-        # Leases are lost at a restart of the host: the first page that asks is taken for the newest.
+        # Leases are lost when the host restarts: the first page that asks is taken for the newest.
         if self._leases.setdefault(id, lease) != lease:
             raise LeaseTaken
         return self._stored(id).id
@@ -215,7 +215,7 @@ class AdminService(PageService):
             return self._answer(stored.id, not_done=str(error))
 
     def tick(self) -> None:
-        """Retry answers that could not be saved, and drop what no open page shows; called periodically."""
+        """Retry answers that could not be saved, and drop matches that no open page shows; called periodically."""
         for stored, session in self._sessions.running():
             self._guard(f"an answer in match {stored.id}", session.retry)
         if clock.monotonic() - self._looked > LOOK:
@@ -231,15 +231,15 @@ class AdminService(PageService):
         return {} if self._service is None else self._service.monitor()
 
     def watch(self, request: Mapping[str, Any]) -> dict[str, str | None]:
-        """Return the `record` of a `match` of the study so far, and the `module` of its game (None: one of negolab's);
-        `AccessDenied` if there is none of that id."""
+        """Return the `record` so far of a `match` in the study, and the `module` of its game (None: one of negolab's);
+        `AccessDenied` if there is no match with that id."""
         if self._service is None:
             raise AccessDenied("No study is running.")
         record = self._service.watch(str(request.get("match")))
         return {"record": record.to_line().decode(), "module": self._service.module}
 
     def metrics(self, _: Mapping[str, Any]) -> dict[str, str]:
-        """Return `text`: what is counted, for Prometheus."""
+        """Return `text`: the metrics, for Prometheus."""
         return {"text": render(None, None) if self._service is None else self._service.metrics()}
 
     def end(self, request: Mapping[str, Any]) -> dict[str, Any]:

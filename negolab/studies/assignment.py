@@ -16,7 +16,7 @@ from negolab.studies.study_config import Study, Treatment
 
 
 class Assignment:
-    """Assigns by balance, by what participants have played, and by seeds that are derived from the study's.
+    """Assigns by balance, by what participants have played, and by seeds derived from the study's.
 
     Args:
         database: The database of the study.
@@ -30,7 +30,8 @@ class Assignment:
         self._played: dict[str, tuple[int, list[StoredMatch]]] = {}
 
     def assign(self, participant: Participant) -> Participant:
-        """Assign a participant to a treatment, and return them: first to one where somebody lacks a partner."""
+        """Assign a participant to a treatment, preferably one where somebody lacks a partner, and return the
+        participant."""
         fixed = self._unmatched(participant)
         self._database.start(participant.id, self._study.cells, seed=self._study.seed, fixed=fixed)
         return self._database.participant(participant.id)
@@ -60,16 +61,16 @@ class Assignment:
         return None in wanted or wanted[0] != wanted[1]
 
     def is_left_alone(self, participant: Participant, page: StepPage) -> bool:
-        """Return True if the one person whom a participant may meet has left the study."""
+        """Return True if the only person whom a participant may meet has left the study."""
         mate = self.partner(participant, page)
         return mate is not None and self._database.participant(mate).status not in ACTIVE
 
     def partner(self, participant: Participant, page: StepPage) -> str | None:
-        """Return the one person whom a participant may meet on a page; None: there are others."""
+        """Return the only person whom a participant may meet on a page; None: there are others."""
         return self._mate(participant, page) if _step(page).matching == "partner" else None
 
     def _mate(self, participant: Participant, page: StepPage) -> str | None:
-        """Return whom a participant met in the round before; None: nobody, or a player."""
+        """Return whom a participant met in the previous round; None: nobody, or a player."""
         before = self._before(participant, page)
         return None if before is None else next((id for id in before.people.values() if id != participant.id), None)
 
@@ -82,7 +83,8 @@ class Assignment:
         return other(seat) if roles == "alternating" else seat
 
     def seats(self, first: Participant, second: Participant, page: StepPage) -> dict[Seat, str]:
-        """Return who sits where in the match of two: by their roles, or drawn by the seed of the one who came first."""
+        """Return who takes which seat in a match of two: by their roles, or drawn from the seed of the one who came
+        first."""
         people = [first.id, second.id]
         theirs = self.seat(second, page)
         seat = self.seat(first, page) or (None if theirs is None else other(theirs))
@@ -94,10 +96,10 @@ class Assignment:
         return dict(zip(SEATS, people, strict=True))
 
     def seat_against_player(self, participant: Participant, settings: Treatment, page: StepPage) -> Seat:
-        """Return a participant's seat against a player: that of their roles, or one of their block.
+        """Return a participant's seat against a player: by their role, or by their place in a block of two.
 
-        Of every two who start in a treatment each gets another seat. It holds from practice on, but where roles are
-        drawn.
+        Of every two who start in a treatment, each gets a different seat. They keep it from practice on, unless roles
+        are drawn.
         """
         if isinstance(page.step, MatchStep) and (seat := self.seat(participant, page)) is not None:
             return seat
@@ -135,15 +137,16 @@ class Assignment:
         return derive_seed(self._study.seed, self._study.name, participant.number, *purpose)
 
     def _count_real(self, participant: Participant) -> int:
-        """Count a participant's matches that count."""
+        """Return the number of a participant's matches that count."""
         return sum(not match.practice for match in self._matches(participant))
 
     def _before(self, participant: Participant, page: StepPage) -> StoredMatch | None:
-        """Return a participant's match in the round before; None: this is the first round of the step."""
+        """Return a participant's match in the previous round; None: this is the first round of the step."""
         return None if page.round == 1 else self._matches(participant)[-1]
 
     def _matches(self, participant: Participant) -> list[StoredMatch]:
-        """Return the matches that a participant has gone on from; read once, as those who wait are asked for often."""
+        """Return the matches that a participant has moved on from; read once, because those of waiting participants are
+        needed often."""
         id, passed = participant.id, participant.passed
         if self._played.get(id, (-1, []))[0] != passed:
             self._played[id] = passed, self._database.matches(self._study.name, participant=id)[:passed]

@@ -20,8 +20,7 @@ _UNCLEAR = re.compile(
     r"%[0-9A-Fa-f]{2}"
     "|[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufffd\U000e0100-\U000e01ef]"
 )
-"""What no panel's id has: a character that was percent-encoded twice, and those that are not seen although Python calls
-them printable."""
+"""Parts that no panel's id has: characters percent-encoded twice, and invisible ones that Python calls printable."""
 
 
 class LeaseTaken(Exception):
@@ -29,24 +28,23 @@ class LeaseTaken(Exception):
 
 
 MAX_ID = 200
-"""Characters of a panel's id."""
+"""Most characters in a panel's id."""
 
 
 def hash_panel_id(panel_id: str, salt: str) -> str:
-    """Return the salted hash of an outside panel's id, which is all that the database keeps of it."""
+    """Return the salted hash of an outside panel's id; the database keeps nothing else of it."""
     return hashlib.scrypt(panel_id.encode(), salt=salt.encode(), n=2**12, r=8, p=1).hex()[:32]
 
 
 class Authenticator:
     """Admits participants to one study and hands out leases.
 
-    A lease is "<kernel id>.<random token>". It is stored in the database, so it stays valid over a restart of the
-    host.
+    A lease is "<kernel id>.<random token>". It is stored in the database, so it stays valid when the host restarts.
 
     Args:
         database: The database; the study and its consent text are added to it if they are new.
         study: The study.
-        arrived: Called with the id of a participant who has opened a page.
+        arrived: Called with the id of each participant who opens a page.
     """
 
     def __init__(self, database: Database, study: Study, arrived: Callable[[str], None]) -> None:
@@ -58,7 +56,7 @@ class Authenticator:
         self._arrivals: dict[str, asyncio.Future[str]] = {}
 
     def close(self) -> None:
-        """Send those who wait for a lease away: they ask again."""
+        """Send away those waiting for a lease: they will ask again."""
         for waiting in self._arrivals.values():
             waiting.set_exception(DatabaseClosed())
 
@@ -101,14 +99,14 @@ class Authenticator:
         try:
             id = links.read_token(self._stored.secret, self.study.name, token, None)
             participant = None if id == links.OPEN else self._database.participant(id)
-            if participant is None or participant.opened is None:  # who opened theirs in time may come back later
+            if participant is None or participant.opened is None:  # those who opened theirs in time may come back later
                 links.read_token(self._stored.secret, self.study.name, token, self.study.expires * 86400)
         except KeyError:
             raise AccessDenied(texts.LINK_UNKNOWN) from None
         return participant
 
     def _newcomer(self, query: Mapping[str, str]) -> Participant:
-        """Return the participant with the same panel's id, or a new one."""
+        """Return the participant with the same panel id, or a new one."""
         panel_id = self._panel_id(query)
         hashed = None if panel_id is None else hash_panel_id(panel_id, self._stored.salt)
         known = None if hashed is None else self._database.external(self.study.name, hashed)
@@ -117,8 +115,8 @@ class Authenticator:
     def _panel_id(self, query: Mapping[str, str]) -> str | None:
         """Return the panel's id in the open link's query; None if the study requires none.
 
-        Two that look the same must not be two people: an id with a character that is not seen is refused, as is one
-        given twice, whose values a line break parts.
+        Two ids that look the same must not be two people, so an id with an invisible character is refused, as is one
+        given twice, whose values are separated by a line break.
         """
         name = self.study.external
         if name is None:
@@ -143,7 +141,7 @@ class Authenticator:
             Id of the kernel that held the lease before; None if there was none.
 
         Raises:
-            AccessDenied: The token is not valid, or that of the open link.
+            AccessDenied: The token is not valid, or it is the open link's.
         """
         participant = self._verify(token)
         if participant is None:

@@ -1,18 +1,18 @@
-"""Bonuses of a study: a panel's own export is matched with the participants, and the panel's file of payments written.
+"""Bonuses of a study: match a panel's own export with the participants, and write the panel's file of payments.
 
 The panel's ids are hashed here and compared with the hashes in the database. No service is called. Nobody is paid twice
-and nobody is lost, whenever the process or the machine stops, and however many run at once:
+and nobody is lost, no matter when the process or the machine stops, or how many runs there are at once:
 
 1. The run takes the lock, a row of the database (`Database.bonus_run`), and holds it until the end. Others wait.
-2. The database notes, in one transaction, whom the file pays how much, and the hash of its content. From here on no
+2. The database notes, in one transaction, whom the file pays how much, and the hash of its contents. From here on no
    other file can hold them.
-3. A line in a file beside the study and one beside the database (`_payment_logs`) notes the same, in case the database
-   is restored from an older copy.
-4. The file is created, never over another one, written whole and synced.
+3. A line in a file next to the study and in one next to the database (`_payment_logs`) notes the same, in case the
+   database is restored from an older copy.
+4. The file is created (never over another one), written in full and synced.
 5. The database notes that it was written.
 
-After a stop between 2 and 5 it is unknown whether the file was written, or even uploaded. The next run writes it again
-under the same name and with the same lines, as its hash proves, and says so.
+After a stop between steps 2 and 5, it is unknown whether the file was written, or even uploaded. The next run writes it
+again under the same name and with the same lines, as its hash proves, and says so.
 """
 
 from __future__ import annotations
@@ -41,14 +41,14 @@ from negolab.studies.payment import Currency, Earnings
 from negolab.studies.study_config import Study
 
 _NAMED = 9
-"""Lines that are named, at most."""
+"""Most lines to name."""
 
 
 class Settlement(msgspec.Struct):
-    """Result of a run: the lines of the file, and what is to be said about everybody who is not in it."""
+    """Result of a run: the lines of the file, and what to say about everybody who is not in it."""
 
     path: Path | None
-    """The file; None: nobody is to be paid, so there is none."""
+    """The file; None: there is nobody to pay, and so no file."""
     currency: Currency
     amounts: dict[str, int]
     """Amounts in smallest units by the panel's ids."""
@@ -59,9 +59,9 @@ class Settlement(msgspec.Struct):
     nothing: int = 0
     """Number of ids to which nothing is due beyond the fee."""
     incomplete: int = 0
-    """Number of ids in the file who did not complete the study: for them no fee was counted."""
+    """Number of ids in the file that did not complete the study, and for which no fee was counted."""
     resumed: list[Path] = []
-    """Files of earlier runs that broke off, which are complete now."""
+    """Files of earlier runs that broke off; they are complete now."""
 
 
 def settle(
@@ -75,18 +75,18 @@ def settle(
     with_fee: bool = False,
     recompute: bool = False,
 ) -> Settlement:
-    """Write the bonuses that are due, and give back the places of those whom the panel has taken out.
+    """Write the bonuses due, and give back the places of those whom the panel has taken out.
 
     Args:
         database: The database of the study.
         study: The study, with a `[payment]`.
         panel: The panel's export.
-        form: Its form.
-        out: New file; None, or one of a run that broke off, which is completed: the next free name beside the study
-            file. If nobody is to be paid, no file is written.
+        form: The export's format.
+        out: New file, or the file of a run that broke off, which is completed first. In that case, or if None, the next
+            free name next to the study file is used. If there is nobody to pay, no file is written.
         beside: The study file.
-        with_fee: Write the whole earnings instead of what is beyond the fee.
-        recompute: Pay what the study file says now instead of what participants were shown.
+        with_fee: Write total earnings instead of the amounts beyond the fee.
+        recompute: Pay by the study file as it is now, instead of what participants were shown.
 
     Raises:
         ValueError: The study does not pay, the export cannot be read, the database lacks bonuses that were written, or
@@ -138,13 +138,13 @@ def write_again(
         database: The database of the study.
         study: The study.
         panel: An export with the ids in that file, of which the database has only hashes.
-        form: Form of the export.
-        sha256: Hash of the file, or its beginning.
-        out: New file; None: the same one, unless another file is there now.
+        form: Format of the export.
+        sha256: Hash of the file, or the beginning of the hash.
+        out: New file; None: the same path, unless another file is there now.
         beside: The study file.
 
     Raises:
-        ValueError: There is no such file, it was not beside the study file, the export lacks one of its ids, or it
+        ValueError: There is no such file, it was not next to the study file, the export lacks one of its ids, or it
             cannot be written.
     """
     entries = _entries(database, study, panel, form)
@@ -173,7 +173,7 @@ def _known(database: Database, study: Study, entries: Sequence[PanelEntry]) -> d
 def _earned(
     database: Database, study: Study, recompute: bool, settlement: Settlement, known: Mapping[str, Participant]
 ) -> dict[str, Earnings]:
-    """Return the earnings by the participant's id; those that are not what the file says now are named."""
+    """Return the earnings by participant id; name those that differ from what the file says now."""
     shown = database.kept_notes(study.name, EARNINGS, Earnings)
     now = computed_earnings(
         study, database.participants(study.name), database.matches(study.name), database.ends(study.name)
@@ -218,7 +218,7 @@ def _consider(
     with_fee: bool,
     settlement: Settlement,
 ) -> None:
-    """Put what is due to an id into the settlement, or say why nothing is."""
+    """Add what is due to an id to the settlement, or say why nothing is."""
     state, statuses = entry.status(form), ", ".join(dict.fromkeys(entry.statuses))
     if len(entry.lines) > 1:
         more = f" and {len(entry.lines) - _NAMED:,} more" if len(entry.lines) > _NAMED else ""
@@ -244,7 +244,7 @@ def _consider(
 def _missing(
     database: Database, study: Study, known: Mapping[str, Participant], earned: Mapping[str, Earnings], panel: Path
 ) -> Iterator[str]:
-    """Name those who finished and are not in the export, by their numbers, as the database has no ids."""
+    """Name those who finished but are not in the export, by number, because the database has no panel ids."""
     here = {person.id for person in known.values()}
     for person in database.participants(study.name):
         if person.id in earned and earned[person.id].total and person.id not in here and not person.is_test:
@@ -253,9 +253,9 @@ def _missing(
 
 
 def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
-    """Return the files that have a line, of hash and path, for each file of payments of the study, whatever becomes of
-    that, of the study file and of the database: one beside either of these. PostgreSQL has no place beside it, so
-    one of the user's own serves for the database and its copies."""
+    """Return the two logs that have a line, with hash and path, for each file of payments of the study, so that one
+    survives the loss of any other file: one next to the study file, one next to the database. Nothing can be next to
+    PostgreSQL, so one in the user's data folder serves for the database and its copies."""
     name = f"{study.name}-bonuses.log"
     if database.file:
         kept = database.file.with_name(name)
@@ -268,7 +268,7 @@ def _payment_logs(database: Database, study: Study, beside: Path) -> list[Path]:
 
 @contextmanager
 def _written(path: Path, advice: str = "fix that") -> Iterator[None]:
-    """Say what cannot be written, and what to do; no payment is lost by that."""
+    """Say what cannot be written, and what to do; no payment is lost because of it."""
     try:
         yield
     except OSError as error:
@@ -284,7 +284,7 @@ def _noted(log: Path) -> dict[str, str]:
 
 
 def _note_others(log: Path, files: Sequence[BonusFile]) -> None:
-    """Note the files that another machine wrote, so that an older copy of the database is noticed here, too."""
+    """Note the files that another machine wrote, so that an older copy of the database is noticed here too."""
     noted = _noted(log)
     with private_files():
         for file in files:
@@ -294,13 +294,13 @@ def _note_others(log: Path, files: Sequence[BonusFile]) -> None:
 
 
 def _line(sha256: str, path: object) -> bytes:
-    """Write a line of a log; one that a power failure has torn stays alone."""
+    """Return a line of a log; a line torn by a power failure remains a line of its own."""
     return f"\n{sha256} {' '.join(str(path).split())}\n".encode()
 
 
 def _check_noted(log: Path, written: Collection[str]) -> None:
-    """Raise `ValueError` if a file of payments was written which this database does not know, as when it was restored
-    from a copy: whom it pays would be paid again."""
+    """Raise `ValueError` if a file of payments was written that this database does not know, as when it was restored
+    from a copy: those whom the file pays would be paid again."""
     for sha256, path in _noted(log).items():
         if sha256 not in written:
             raise ValueError(
@@ -311,7 +311,8 @@ def _check_noted(log: Path, written: Collection[str]) -> None:
 
 
 def _check_amounts(database: Database, study: Study, files: Sequence[BonusFile]) -> None:
-    """Raise `ValueError` if the database has a file of payments but not all whom it pays: they would be paid again."""
+    """Raise `ValueError` if the database has a file of payments but not everybody whom it pays: they would be paid
+    again."""
     people, bonuses = database.participants(study.name), database.bonuses(study.name)
     paid = Counter(bonuses[person.id].file for person in people if person.id in bonuses)
     for file in files:
@@ -323,8 +324,8 @@ def _check_amounts(database: Database, study: Study, files: Sequence[BonusFile])
 
 
 def _place(file: BonusFile, beside: Path, out: Path | None) -> Path:
-    """Return the path of a file to be completed. A database from elsewhere may name any file of the machine, so only
-    one beside the study file counts, or the one that is asked for now."""
+    """Return the path of a file to be completed. A database from elsewhere may name any file on this machine, so only
+    one next to the study file counts, or the one requested now."""
     path, own = Path(file.path), rf"{re.escape(beside.stem)}-bonus-\d+\.csv"
     is_ours = path.parent == beside.absolute().parent and re.fullmatch(own, path.name)
     if not is_ours and path != (out and out.absolute()):
@@ -336,13 +337,14 @@ def _place(file: BonusFile, beside: Path, out: Path | None) -> Path:
 
 
 def _free_name(beside: Path, taken: Collection[str]) -> Path:
-    """Return the next free name of a file of payments beside the study file, never one that an earlier run took."""
+    """Return the next free name for a file of payments next to the study file, never one used by an earlier run."""
     names = (beside.with_name(f"{beside.stem}-bonus-{number}.csv") for number in count(len(taken) + 1))
     return next(path for path in names if not path.exists() and str(path.absolute()) not in taken)
 
 
 def _content(amounts: Mapping[str, int], currency: Currency, delimiter: str) -> bytes:
-    """Return the content of a file of payments: the panel's id and the amount in each line, sorted, without a head."""
+    """Return the contents of a file of payments: the panel's id and the amount on each line, sorted, without a
+    header."""
     text = io.StringIO()
     writer = csv.writer(text, delimiter=delimiter, lineterminator="\n")
     writer.writerows((id, currency.plain(amount)) for id, amount in sorted(amounts.items()))
@@ -385,7 +387,7 @@ def _write(
     *,
     again: bool = False,
 ) -> Path:
-    """Write a file as it was planned, and note that it was written; `ValueError` if that cannot be done."""
+    """Write a file as planned, and note that it was written; `ValueError` if that cannot be done."""
     ids = {person.id: id for id, person in known.items()}
     mine = {id: bonus.amount for id, bonus in database.bonuses(study.name).items() if bonus.file == file.sha256}
     content = _content({ids[id]: due for id, due in mine.items() if id in ids}, file.currency, file.delimiter)
@@ -400,7 +402,8 @@ def _write(
 
 
 def _store(path: Path, content: bytes, logs: Sequence[Path], again: bool) -> None:
-    """Note a file and create it. `again`: what a run that broke off left of it may be there, but never another file."""
+    """Note a file and create it. With `again`, what a run that broke off left of it may be there, but never another
+    file."""
     line = _line(hashlib.sha256(content).hexdigest(), path.absolute())
     with private_files():
         for log in logs:

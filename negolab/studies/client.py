@@ -25,7 +25,7 @@ log = logging.getLogger("negolab.studies")
 _TIMEOUT = httpx2.Timeout(10.0)
 _POLL_TIMEOUT = httpx2.Timeout(10.0, read=60.0)
 _RETRY_AFTER = 0.5
-"""Seconds between two attempts to reach the host."""
+"""Seconds between attempts to reach the host."""
 
 
 class HostUnreachable(NotDelivered):
@@ -56,7 +56,7 @@ class HostClient:
             The decoded JSON body of the response; None for an empty one (status 204).
 
         Raises:
-            HostUnreachable: The host does not answer, or with something else than its JSON.
+            HostUnreachable: The host does not answer, or answers with something other than its JSON.
             PageReplaced: A newer page holds the lease.
             NotDelivered: The host refused; the text is its reason.
         """
@@ -111,7 +111,7 @@ class PageClient:
         self._host, self._lease = host, lease
         self._watchers: list[Callable[[], None]] = []
         self.error = ""
-        """Reason for which the page is not up to date, for the person; "" if it is."""
+        """Reason why the page is not up to date, for the person; "" if it is."""
         self.replaced = False
         self._answer = msgspec.convert(host.ask("/now", lease=lease), Answer)
 
@@ -121,21 +121,21 @@ class PageClient:
         return self._answer.state
 
     def watch(self, changed: Callable[[], None]) -> None:
-        """Register a callback that is called after every change of the page state or of `error`."""
+        """Register a callback to be called after every change to the page state or `error`."""
         self._watchers.append(changed)
 
     def act(self, kind: str, **details: Any) -> str:
-        """Send an action to the host and take over the new page state.
+        """Send an action to the host and adopt the new page state.
 
         Args:
             kind: Kind of the action; `StudyService` and `AdminService` list them.
-            **details: Further fields of the action.
+            **details: Other fields of the action.
 
         Returns:
-            The reason for which the game rejected a reply; "" if it was accepted.
+            The reason why the game rejected a reply; "" if it was accepted.
 
         Raises:
-            NotDelivered: Nothing was done, or with `HostUnreachable` it is not known whether it was.
+            NotDelivered: Nothing was done, or, with `HostUnreachable`, it is not known whether anything was.
         """
         try:
             answer = self._host.ask("/act", lease=self._lease, act={"kind": kind, "place": self.state.place, **details})
@@ -147,9 +147,9 @@ class PageClient:
         return answer.refused
 
     def report(self, error: Exception) -> None:
-        """Tell the host that code of the game or its table raised, so that the match which the page shows ends.
+        """Tell the host that code of the game or its table raised, so that the match that the page shows ends.
 
-        If the host cannot be told, the page draws the match again, and reports again, when it hears from the host.
+        If the host cannot be told, the page draws the match again, and reports again, when it next hears from the host.
         """
         if isinstance(self.state, Playing):
             with suppress(NotDelivered):
@@ -170,7 +170,7 @@ class PageClient:
                     await asyncio.sleep(_RETRY_AFTER)
 
     def _update(self, plain: Any) -> Answer:
-        """Take over an answer unless it is older than the current one, and clear `error`."""
+        """Adopt an answer unless it is older than the current one, and clear `error`."""
         answer = msgspec.convert(plain, Answer)
         if answer.version > self._answer.version or self.error:
             self._answer = max(answer, self._answer, key=lambda a: a.version)
@@ -187,12 +187,12 @@ class PageClient:
         for changed in self._watchers:
             try:
                 changed()
-            except Exception:  # the action itself was done; what draws tells the person of its own errors
+            except Exception:  # the action itself was done; code that draws reports its own errors to the person
                 log.exception("a page could not be rendered")
 
 
 class HostSeat:
-    """The seat at the match that a page shows: a `SeatHandle` through the host.
+    """The seat in the match that a page shows: a `SeatHandle` through the host.
 
     Raises:
         ValueError: The page shows no match, or the module of its game is not imported.
@@ -229,7 +229,7 @@ class HostSeat:
 
 
 def decode_response(response: httpx2.Response) -> Any:
-    """Decode a response of the host: its JSON, None for status 204.
+    """Decode the host's response: its JSON, or None for status 204.
 
     Raises:
         PageReplaced: Status 409.

@@ -1,4 +1,4 @@
-"""The time by which the host of a study goes: this machine's (see `_internal.clock`), unless a trial sets it."""
+"""The time that a study's host uses: this machine's (see `_internal.clock`), unless a trial sets it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from negolab._internal import clock
 
 FIRST = 1000.0
-"""First reading of a manual clock: long after 0, which stands for never."""
+"""First reading of a manual clock, long after 0, which stands for never."""
 
 
 class ManualClock:
@@ -34,7 +34,7 @@ def time() -> float:
 
 
 def wall_time() -> float:
-    """Return what this machine's clock says now, which may be earlier than `time` if it was ahead once."""
+    """Return what this machine's clock says now, which may be earlier than `time` if it once ran ahead."""
     return machine.time() if _manual is None else time()
 
 
@@ -45,7 +45,7 @@ def monotonic() -> float:
 
 @contextmanager
 def manual_clock() -> Iterator[ManualClock]:
-    """Make the host in this process go by a manual clock until the block ends."""
+    """Make the host in this process use a manual clock until the block ends."""
     global _manual
     _manual = ManualClock()
     try:

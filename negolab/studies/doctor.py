@@ -1,4 +1,4 @@
-"""The check of a set-up before a session: what `negolab study doctor` finds."""
+"""The check of a setup before a session: what `negolab study doctor` finds."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ from negolab.studies.study_file import read_study
 MEMORY_OF_A_KERNEL = 200 * 2**20
 MEMORY_KEPT_FREE = 2**30
 MAX_KERNELS = 30
-"""Participants at once by default, where there is memory enough."""
+"""Default number of participants at once, if there is enough memory."""
 DESCRIPTORS, DESCRIPTORS_OF_A_KERNEL = 500, 20
-"""File descriptors that the participants' server takes, with some to spare, and more for each participant."""
+"""File descriptors that the participants' server needs, with some to spare, and how many more for each participant."""
 FREE_DISK = 2**30
 MAX_CLOCK_DIFFERENCE = 2.0
 """Seconds."""
 ANSWERED_WITHIN = 30.0
 """Seconds for one call to each model."""
 FOREIGN_ADDRESS = "192.0.2.1"
-"""Nobody's address (RFC 5737), with which the check of a proxy pretends to come."""
+"""Nobody's address (RFC 5737), from which the proxy check pretends to come."""
 SAFE_SEED = 2**40
-"""Seeds below it can be tried one by one until the draws are those that a participant sees."""
+"""Seeds below this can be tried one by one until the draws match those that a participant sees."""
 _GB = 2**30
 
 
@@ -75,15 +75,15 @@ def examine(
     base_urls: Sequence[str] = (),
     prices: Sequence[str] = (),
 ) -> Iterator[Finding]:
-    """Check a set-up, one finding after the other; no error of what is checked is raised.
+    """Check a setup, one finding after another; errors of what is checked are not raised.
 
     Args:
-        study: The study file. This and all but `environment` are what `negolab serve` is given.
+        study: The study file. All arguments except `environment` are those that `negolab serve` is given.
         db: Path or URL of the database.
         out: Folder for records.
-        environment: Environment variables, which hold the keys of models.
+        environment: Environment variables, which hold the models' keys.
         public_url: Public address; None: the study is not served yet.
-        behind_proxy: A proxy forwards visitors' addresses.
+        behind_proxy: True if a proxy forwards visitors' addresses.
         max_kernels: Participants at once; None: as many as memory allows.
         base_urls: Endpoints of language models.
         prices: Prices of language models.
@@ -99,7 +99,7 @@ def examine(
 
 
 def check_study(path: Path) -> Iterator[Finding]:
-    """Check that a study's file is valid, and that nobody can guess its seeds."""
+    """Check that a study file is valid, and that nobody can guess its seeds."""
     try:
         study = read_study(path)
     except (ValueError, OSError) as error:
@@ -114,7 +114,7 @@ def check_study(path: Path) -> Iterator[Finding]:
 
 
 def short_seed(study: Study) -> int | None:
-    """Return the shortest seed of a study if it can be guessed."""
+    """Return a study's shortest seed if it can be guessed."""
     seeds = [study.seed, *(seed for step in study.steps if isinstance(step, MatchStep) for seed in step.seeds)]
     return short if abs(short := min(seeds, key=abs)) < SAFE_SEED else None
 
@@ -122,7 +122,7 @@ def short_seed(study: Study) -> int | None:
 def check_models(
     file: Path, base_urls: Sequence[str], prices: Sequence[str], environment: Mapping[str, str]
 ) -> Finding:
-    """Check that the models that a study needs are known, have the prices that its budget needs, and answer."""
+    """Check that the models a study needs are known, have the prices its budget needs, and answer."""
     from negolab.studies.server import check_prices, reach
 
     advice = "set the key's variable, or specify the service with --base-url, as for negolab serve"
@@ -141,7 +141,8 @@ def check_models(
 
 
 async def _ask_models(study: Study, models: KnownEndpoints) -> list[str]:
-    """Return why models do not answer: one real call to each, or the lists of the endpoints if the study has none."""
+    """Return why models do not answer, after one real call to each, or after listing endpoints if the study has
+    none."""
     from negolab.studies.server import opponents
 
     calls = {}
@@ -183,7 +184,8 @@ def check_descriptors(kernels: int) -> Finding:
 
 
 def check_memory(kernels: int | None) -> Finding:
-    """Check the free memory against the participants' kernels; None: as many as `negolab serve` allows by itself."""
+    """Check that free memory suffices for the participants' kernels (None: as many as `negolab serve` allows by
+    default)."""
     free, room = f"{free_memory() / _GB:.1f} GB free", _room_for_kernels(pool=2)
     if room < (kernels or 1):
         return Finding("memory", f"{free}, room for {max(0, room)} participants", "--max-kernels, or more memory")
@@ -195,12 +197,12 @@ def _room_for_kernels(pool: int) -> int:
 
 
 def default_max_kernels(pool: int = 2) -> int:
-    """Return how many participants `negolab serve` lets in at once, beside `pool` kernels kept warm."""
+    """Return the number of participants that `negolab serve` admits at once, besides `pool` kernels kept warm."""
     return max(1, min(MAX_KERNELS, _room_for_kernels(pool)))
 
 
 def free_memory() -> int:
-    """Return the bytes that could be had; where the system does not say, as if there were enough."""
+    """Return the bytes available; if the system does not say, a number that suffices."""
     try:
         lines = Path("/proc/meminfo").read_text().splitlines()
     except OSError:
@@ -210,7 +212,7 @@ def free_memory() -> int:
 
 
 def check_disk(folder: Path) -> Finding:
-    """Check the space for records, and that they can be written."""
+    """Check that there is space for records, and that they can be written."""
     place = next(path for path in (folder.resolve(), *folder.resolve().parents) if path.exists())
     free = shutil.disk_usage(place).free
     text = f"{free / _GB:.1f} GB free at {place}"
@@ -226,7 +228,7 @@ def check_disk(folder: Path) -> Finding:
 
 
 def check_database(url: str) -> Iterator[Finding]:
-    """Check that the database answers, takes writes, and has our time."""
+    """Check that the database answers, accepts writes, and agrees with our clock."""
     try:
         with closing(Database(url)) as database:
             version, at = database.server()
@@ -241,7 +243,7 @@ def check_database(url: str) -> Iterator[Finding]:
 
 
 def check_clock(at: float | None) -> Finding:
-    """Compare the database's clock, in seconds since 1970, with ours; None: it has none of its own."""
+    """Compare the database's clock, in seconds since 1970, with ours (None: it has none)."""
     if at is None:
         return Finding("clock", "the database has this machine's")
     ahead = at - time.time()
@@ -276,7 +278,7 @@ def check_public_url(url: str, behind_proxy: bool) -> Finding:
 
 
 def _judge_proxy(url: str, seen: Mapping[str, Any], behind_proxy: bool) -> Finding:
-    """Say what the proxy does wrong with what the participants' server saw of a request."""
+    """Say what the proxy does wrong, judging by what the participants' server saw of a request."""
     faults = {
         "the proxy must forward Upgrade and Connection, for WebSocket connections": not seen.get("upgrade"),
         "start negolab serve with --behind-proxy": behind_proxy and not seen.get("behind_proxy"),

@@ -1,6 +1,6 @@
 """Earnings of a study's participants, from its database.
 
-What a participant was shown is kept, and paid, even if the study file changes afterwards.
+What a participant was shown is kept, and paid, even if the study file changes afterward.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ def shown_earnings(database: Database, study: Study, participant: Participant) -
 def computed_earnings(
     study: Study, people: Iterable[Participant], matches: Sequence[StoredMatch], ends: Mapping[str, Ended]
 ) -> dict[str, Earnings]:
-    """Compute the earnings of all for whom the study is over, by their id, as the study file says.
+    """Compute the earnings of everybody for whom the study is over, by id, as the study file says.
 
     Args:
         study: The study.
         people: Its participants.
-        matches: Their matches, in the order in which they began.
+        matches: Their matches, in the order they began.
         ends: Last events of finished matches by their ids.
 
     Returns:
-        Earnings by the participant's id; empty if the study does not pay.
+        Earnings by participant id; empty if the study does not pay.
     """
     if study.payment is None:
         return {}
@@ -73,12 +73,12 @@ def computed_earnings(
 
 
 def paid_earnings(now: Mapping[str, Earnings], shown: Mapping[str, Earnings]) -> dict[str, Earnings]:
-    """Return what is to be paid: what was shown, if that was in the same currency, else what the file says now."""
+    """Return the earnings to pay: those shown, if in the same currency, or else what the file says now."""
     return {id: kept if (kept := shown.get(id, one)).currency == one.currency else one for id, one in now.items()}
 
 
 def study_earnings(database: Database, study: Study) -> dict[str, Earnings]:
-    """Return the earnings of all for whom the study is over, by their id: as shown, or else as the file says."""
+    """Return the earnings of everybody for whom the study is over, by id: as shown, or else as the file says."""
     if study.payment is None:
         return {}
     people = database.participants(study.name)

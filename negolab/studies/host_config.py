@@ -1,6 +1,6 @@
 """Configuration of the host process: the database, and the endpoints whose models may take a seat.
 
-It is sent on standard input, so that its secrets show in no process list or environment.
+It is sent on standard input, so that its secrets appear in no process list or environment.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 
 
 STUDY_PATIENCE = 3.0
-"""Seconds for which an endpoint waits by itself in a study, so that a short rate limit interrupts no match."""
+"""Seconds that an endpoint itself waits in a study, so that a short rate limit does not interrupt a match."""
 AFTER_PATIENCE = "to wait longer, set a longer patience in [models] of the study's file"
-"""What to do about an endpoint for which a study has waited in vain."""
+"""Advice about an endpoint for which a study has waited in vain."""
 LISTED_WITHIN = 5.0
-"""Timeout in seconds for listing the models of an endpoint."""
+"""Timeout in seconds for listing an endpoint's models."""
 
 
 class EndpointAddress(msgspec.Struct, frozen=True):
@@ -46,7 +46,7 @@ def parse_endpoint(text: str | None, environment: Mapping[str, str]) -> Endpoint
         environment: Environment variables.
 
     Raises:
-        ValueError: The address is invalid, or something else than `key=NAME` follows it.
+        ValueError: The address is invalid, or something other than `key=NAME` follows it.
     """
     if text is None:
         return EndpointAddress(base_url(None, environment))
@@ -58,10 +58,10 @@ def parse_endpoint(text: str | None, environment: Mapping[str, str]) -> Endpoint
 
 
 class KnownEndpoints:
-    """The endpoints that players may use: an `EndpointProvider` limited to those named at the host's start.
+    """The endpoints that players may use: an `EndpointProvider` limited to those named when the host started.
 
     Args:
-        known: Addresses; the first is the default for players whose name gives none.
+        known: Addresses; the first is the default for players whose names give none.
         models: Makes the endpoints; None: no language models.
     """
 
@@ -72,7 +72,7 @@ class KnownEndpoints:
         """Return a known endpoint.
 
         Args:
-            base_url: Its address; None: that of any, the first one first.
+            base_url: Its address; None: any address, starting with the first.
             key: Environment variable of its key; None: any.
 
         Raises:
@@ -91,9 +91,9 @@ class KnownEndpoints:
         return self._models.endpoint(address.url, address.key)
 
     def for_study(self) -> KnownEndpoints:
-        """Return the same endpoints for matches of a study, which wait by `ModelSeats.patience` and tell their people.
+        """Return the same endpoints for a study's matches, which wait for `ModelSeats.patience` and tell their people.
 
-        An endpoint's own patience would pass in silence.
+        An endpoint's own patience would pass without notice.
         """
         models = None if self._models is None else self._models.with_patience(STUDY_PATIENCE, AFTER_PATIENCE)
         return KnownEndpoints(self._known, models)
@@ -102,7 +102,7 @@ class KnownEndpoints:
         """List the models of all endpoints.
 
         Returns:
-            For each endpoint a dict with its `url`, the `names` of its models, and `why`: the error that prevented
+            For each endpoint, a dict with its `url`, the `names` of its models, and `why`, the error that prevented
             listing, or "".
         """
         return list(await asyncio.gather(*map(self._listed, self._known)))
@@ -146,7 +146,7 @@ class HostConfig(msgspec.Struct, frozen=True):
         return msgspec.json.encode(self) + b"\n"
 
     def models(self, ledger: Ledger | None = None) -> KnownEndpoints:
-        """Make the provider of the configured endpoints; `ledger` has what counts towards their budget (None: a new
+        """Create the provider of the configured endpoints; `ledger` has what counts toward their budget (None: a new
         one, in memory)."""
         if not self.endpoints:
             return NONE
@@ -172,12 +172,12 @@ def build_host_config(
     environment: Mapping[str, str],
     prices: Sequence[str] = (),
 ) -> HostConfig:
-    """Build the host's configuration, checking it at the start rather than in the first match against a model.
+    """Build the host's configuration, and check it at the start rather than in the first match against a model.
 
     Args:
         db: Path or URL of the database.
-        base_urls: Values of `--base-url`. Without any, the environment's address counts if it is set, or the default
-            endpoint if its key is set.
+        base_urls: Values of `--base-url`. If empty, the environment's address is used if set, or the default endpoint
+            if its key is set.
         budget: Limit on model costs in US dollars; None: no limit.
         environment: Environment variables; the keys of the endpoints are read from here.
         prices: Values of `--price`.

@@ -1,4 +1,4 @@
-"""Where participants are among the pages of their study."""
+"""Participants' positions among the pages of their study."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from negolab.studies.study_config import Study
 
 
 class Journeys:
-    """The page of each participant: kept when they reach it, so that a restart of the host changes nothing.
+    """Each participant's page, stored when they reach it, so that restarting the host changes nothing.
 
     Args:
         database: The database of the study.
@@ -27,7 +27,7 @@ class Journeys:
         self._last: dict[str, Reached] = {}  # only the host of a study moves its participants
 
     def pages(self, participant: Participant) -> tuple[StepPage, ...]:
-        """Return the pages of a participant's treatment; before there is one, those that come in any of them."""
+        """Return the pages of a participant's treatment or, before there is one, those common to all treatments."""
         if participant.treatment is None:
             return next(iter(self._pages.values()))[: self._common]
         return self._pages.get(participant.treatment, ())
@@ -47,45 +47,47 @@ class Journeys:
         return pages[position] if position < len(pages) else None
 
     def since(self, participant: Participant) -> float | None:
-        """Return when a participant reached their page, in seconds since 1970; None: they have not come yet."""
+        """Return when a participant reached their page, in seconds since 1970; None: they have not arrived yet."""
         reached = self._reached(participant)
         return participant.opened if reached is None else reached.at
 
     def _reached(self, participant: Participant) -> Reached | None:
-        """Return the last page that is kept of a participant."""
+        """Return the last page stored for a participant."""
         if participant.id not in self._last and (reached := self._database.reached(participant.id)):
             self._last[participant.id] = reached[-1]
         return self._last.get(participant.id)
 
     def needs_treatment(self, participant: Participant) -> bool:
-        """Return True if the page after a participant's differs between treatments, or has a match."""
+        """Return True if the page after a participant's current one differs between treatments or has a match."""
         return participant.treatment is None and self.position(participant) + 1 >= self._common
 
     def has_match_next(self, participant: Participant) -> bool:
-        """Return True if the page after a participant's has a match, in any treatment that they may get."""
+        """Return True if the page after a participant's current one has a match in any treatment that they may get."""
         all_pages = self._pages.values() if participant.treatment is None else [self.pages(participant)]
         position = self.position(participant) + 1
         return any(pages[position].has_match for pages in all_pages if position < len(pages))
 
     def steps(self, participant: Participant) -> tuple[int, int]:
-        """Return the number of a participant's step, from 1, and of all steps (0: it depends on the treatment)."""
+        """Return the number of a participant's step, from 1, and the number of steps (0: it depends on the
+        treatment)."""
         lasts = {pages[-1].number for pages in self._pages.values()}
         pages, page = self.pages(participant), self.page(participant)
         if participant.treatment is not None and pages:
             lasts = {pages[-1].number}
-        # The last page, with the code, is a step as well.
+        # The last page, with the code, is also a step.
         total = lasts.pop() + 1 if len(lasts) == 1 else 0
         return (page.number if page is not None else total), total
 
     def match_page(self, treatment: str | None, number: int) -> StepPage | None:
-        """Return the page of a participant's match, numbered from 0 with practice; None if the file has it no more."""
+        """Return the page of a participant's match, numbered from 0 including practice; None if it is no longer in the
+        file."""
         matches = [page for page in self._pages.get(treatment or "", ()) if page.has_match]
         return matches[number] if number < len(matches) else None
 
     def move(
         self, participant: Participant, position: int, note: str = "", *, detail: str = "", **values: object
     ) -> None:
-        """Lead a participant to the page of a number, from 0; see `Database.advance`."""
+        """Take a participant to the page with a number, from 0; see `Database.advance`."""
         pages = self.pages(participant)
         step = pages[position].step.kind if position < len(pages) else "end"
         at = self._database.advance(participant.id, position, step, note, detail=detail, **values)
@@ -111,9 +113,9 @@ class Journeys:
 
 
 def _first_open(pages: Sequence[StepPage], participant: Participant, answered: Collection[str]) -> int:
-    """Return the first page that a participant has not finished, by what else is kept of them.
+    """Return the first page that a participant has not finished, judging by what else is stored about them.
 
-    Studies that began before pages were kept go on by this, and every participant begins by it.
+    Studies that began before pages were stored continue this way, and every participant begins this way.
     """
     matches = 0
     for position, page in enumerate(pages):

@@ -22,10 +22,10 @@ LOCAL_URL = "http://127.0.0.1:8866/"
 """Default address of a study's pages."""
 
 PROXY_CHECK = "proxy-check"
-"""Path below a study's address at which its server says how a request reached it."""
+"""Path under a study's address at which its server reports how a request reached it."""
 
 _LONGEST = 400
-"""Largest number of characters of a token."""
+"""Largest number of characters in a token."""
 
 
 class AccessDenied(Exception):
@@ -55,7 +55,7 @@ def make_token(secret: str, study: str, participant: str, *, created: float | No
         secret: Secret of the study.
         study: Name of the study.
         participant: Id of the participant, or `OPEN`.
-        created: Time from which its age counts, in seconds since 1970; None: now.
+        created: Time from which the token's age is counted, in seconds since 1970; None: now.
     """
     signer = _signer(secret, study)
     signer.moment = created
@@ -77,7 +77,7 @@ def read_token(secret: str, study: str, token: str, max_age: float | None) -> st
         max_age: Largest age in seconds; None: any.
 
     Raises:
-        AccessDenied: The token is not of this study, was changed, or is too old.
+        AccessDenied: The token is not for this study, was changed, or is too old.
     """
     if len(token) > _LONGEST or not token.isascii():
         raise AccessDenied(texts.LINK_NOT_VALID)
@@ -85,7 +85,7 @@ def read_token(secret: str, study: str, token: str, max_age: float | None) -> st
         subject, signed = _signer(secret, study).unsign(token, return_timestamp=True)
     except itsdangerous.BadData:
         raise AccessDenied(texts.LINK_NOT_VALID) from None
-    # No link expires because the clock was ahead once, or is set back.
+    # No link expires because the clock once ran ahead, or is set back.
     now = min(clock.time(), clock.wall_time())
     if max_age is not None and now - signed.timestamp() > max_age:
         raise AccessDenied(texts.LINK_EXPIRED)

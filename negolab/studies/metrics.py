@@ -1,4 +1,4 @@
-"""Numbers of a running study for Prometheus, and those that the gate reports for the monitor. They name nobody."""
+"""Metrics of a running study for Prometheus, and those that the gate reports to the monitor. They name nobody."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class GateNumbers(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         kernels: Participants with a kernel.
-        max_kernels: Most of them at the same time.
+        max_kernels: Largest number of them at the same time.
         warm: Kernels waiting for a participant.
         queue: Participants waiting for a kernel.
         connections: Open connections.
-        refused: Refused requests since its start, by status or reason.
+        refused: Requests refused since it started, by status or reason.
     """
 
     kernels: int
@@ -41,12 +41,12 @@ class GateNumbers(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def render(seen: Status | None, gate: GateNumbers | None, *, database_up: bool = True) -> str:
-    """Render the numbers in Prometheus's text format.
+    """Render the metrics in Prometheus's text format.
 
     Args:
-        seen: State of the study; None: no study is served.
+        seen: Status of the study; None: no study is served.
         gate: Last report of the participants' server; None: nothing yet.
-        database_up: The host has its database.
+        database_up: True if the host has its database.
     """
     registry = CollectorRegistry()
     gauges: dict[str, tuple[str, float]] = {"database_up": ("1 while the host has its database.", database_up)}

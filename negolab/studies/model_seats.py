@@ -1,4 +1,5 @@
-"""Language models across from participants: how long a failure is waited out, who takes over, and what they cost."""
+"""Language models that sit across from participants: how long to wait out a failure, who takes over, and what they
+cost."""
 
 from __future__ import annotations
 
@@ -18,20 +19,20 @@ from negolab.protocols import MODEL_PREFIX
 FALLBACK = "fallback"
 """Kind of the notes about models that were replaced."""
 PAUSE = "pause"
-"""Kind of the notes that a match waits for a model, or goes on."""
+"""Kind of the notes that a match waits for a model, or continues."""
 DISCLOSURE = "disclosure"
 """Kind of the notes that keep what a participant was told about who sits across."""
 
 
 class Cap(TomlTable, frozen=True):
-    """A limit on what models may take; None: no limit."""
+    """A limit on what models may use; None: no limit."""
 
     usd: Positive | None = None
     """US dollars."""
     tokens: Count | None = None
 
     def reason(self, spent: Cost) -> str:
-        """Return which limit is reached, "" for none."""
+        """Return which limit is reached; "" for none."""
         if self.usd is not None and spent.usd >= self.usd:
             return f"${spent.usd:.2f} of ${self.usd:.2f}"
         if self.tokens is not None and spent.tokens >= self.tokens:
@@ -43,13 +44,14 @@ class ModelSeats(TomlTable, frozen=True):
     """The table `[models]` of a study file."""
 
     patience: Positive = 60.0
-    """Seconds for which a match waits for a model that cannot be reached or is late; the participant is told."""
+    """Seconds that a match waits for a model that cannot be reached or is late; the participant is told."""
     then: str = "end"
-    """After that: "end" the study for the participant, or the name of a player who takes the model's seat."""
+    """Action after that: "end" ends the study for the participant; a player's name gives the model's seat to that
+    player."""
     budget: Cap = Cap()
-    """For the whole study."""
+    """Budget for the whole study."""
     budget_each: Cap = Cap()
-    """For the matches of one participant."""
+    """Budget for the matches of one participant."""
 
     def __post_init__(self) -> None:
         check_text(self.then, "then")
@@ -68,30 +70,30 @@ class ModelSeats(TomlTable, frozen=True):
 
 
 class Pause(msgspec.Struct, frozen=True):
-    """The wait of a match for a model that cannot be reached."""
+    """A match's wait for a model that cannot be reached."""
 
     model: str
     """Name of the model."""
     since: float
-    """In seconds since 1970."""
+    """Start of the wait, in seconds since 1970."""
 
 
 class Fallback(msgspec.Struct, frozen=True):
-    """A model's seat given to somebody else, as a note keeps it."""
+    """A model's seat given to somebody else, as stored in a note."""
 
     seat: Seat
     player: str | None
-    """Name of the player who took over; None: nobody, and the study ended for the participant."""
+    """Name of the player who took over; None: nobody did, and the study ended for the participant."""
     reason: str
 
 
 def spent(replies: Iterable[Replied]) -> Cost:
-    """Return what replies of models took."""
+    """Return what models' replies used."""
     return reduce(Cost.plus, (Cost.of_reply(reply.reply) for reply in replies), Cost())
 
 
 def describe_use(replies: Sequence[Replied], budget: Cap) -> str:
-    """Describe the use of models in a study, such as "models: n = 3 answers, 5,012 tokens, $0.12 of $20.00"."""
+    """Describe the models' usage in a study, such as "models: n = 3 answers, 5,012 tokens, $0.12 of $20.00"."""
     took = spent(replies)
     unpriced = took.unpriced + took.uncounted
     of_tokens = "" if budget.tokens is None else f" of {budget.tokens:,}"
@@ -101,9 +103,9 @@ def describe_use(replies: Sequence[Replied], budget: Cap) -> str:
 
 
 class ModelBudget:
-    """A study's budget for models, counted in all and for each participant.
+    """A study's budget for models, counted in total and for each participant.
 
-    Only answers that were kept count: those in flight may exceed a limit by their own cost.
+    Only stored answers count: those in flight may exceed a limit by their own cost.
 
     Args:
         options: The limits.
@@ -115,7 +117,7 @@ class ModelBudget:
         self._each: defaultdict[str, Cost] = defaultdict(Cost)
 
     def add(self, people: Iterable[str], events: Iterable[Event]) -> None:
-        """Count the answers of models among the events of a match of these participants."""
+        """Count the models' answers among the events of a match with these participants."""
         for event in events:
             reply = event.reply if isinstance(event, Replied) else event.said if isinstance(event, Rejected) else None
             if reply is not None and reply.model is not None:

@@ -1,4 +1,4 @@
-"""Base of the services behind all pages: the version that a page shows, if it is open, and long polls."""
+"""Base of the services behind all pages: the version that a page shows, whether it is open, and long polls."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from negolab.studies.sessions import SessionManager
 from negolab.studies.texts import texts
 
 GONE = 12.0
-"""Seconds without a poll after which nothing is kept of a page."""
+"""Seconds without a poll after which nothing about a page is kept."""
 
 BETWEEN_POLLS = 2.0
-"""Seconds that an open page may take for its next poll."""
+"""Seconds that an open page may take until its next poll."""
 
 
 class PagePresence:
     """Version and presence of one page, known from its long polls.
 
-    Versions start at the current time in milliseconds, so that they also rise over restarts of the host.
+    Versions start at the current time in milliseconds, so that they keep rising when the host restarts.
     """
 
     def __init__(self) -> None:
@@ -47,24 +47,25 @@ class PagePresence:
         return not self.away and (self._polls > 0 or clock.monotonic() - self._last_poll < BETWEEN_POLLS)
 
     def touch(self) -> None:
-        """Raise the version and wake the polls, after a change of the page state."""
+        """Raise the version and wake the polls, after the page state changes."""
         self.version += 1
         self._answer = None
         self._change.set()
         self._change = asyncio.Event()
 
     def keep_answer(self, answer: Answer) -> None:
-        """Keep the answer to a click for the poll that it woke, if one waits: it would make the same state again."""
+        """Keep the answer to a click for the poll that it woke, if one waits, so that the poll need not build the same
+        state again."""
         self._answer = answer if self._polls else None
 
     def pop_answer(self) -> Answer | None:
-        """Return the answer that was kept for a poll, if nothing has changed since."""
+        """Return the answer kept for a poll, if nothing has changed since."""
         answer, self._answer = self._answer, None
         return answer
 
     async def newer(self, than: int, seconds: float) -> None:
         """Wait until the version differs from `than`, for at most `seconds`."""
-        # A later version is of a host before this one, by a clock that was set back.
+        # A later version comes from a previous host, whose clock has since been set back.
         self.version = max(self.version, than + (than > self.version))
         self._polls += 1
         try:
@@ -89,13 +90,13 @@ class PresenceRegistry(defaultdict[str, PagePresence]):
         return id in self and self[id].present
 
     def sweep(self, kept: Callable[[str], bool] = lambda id: False) -> None:
-        """Drop closed pages, except those `kept`; versions of a page that comes back are higher than before."""
+        """Drop closed pages, except those `kept`; a page that comes back gets higher versions than before."""
         for id in [id for id, page in self.items() if not (page.polled or kept(id))]:
             del self[id]
 
 
 class PageService:
-    """Base of the services that pages talk to; a page shows its lease and gets its state.
+    """Base of the services that pages talk to; a page presents its lease and gets its state.
 
     Not thread-safe: call it from one event loop only.
     """
@@ -105,7 +106,7 @@ class PageService:
         self._sessions: SessionManager
 
     def close(self) -> None:
-        """Stop what goes on by itself and wake all polls; close the database first, so that nothing more is saved."""
+        """Stop background work and wake all polls; close the database first, so that nothing more is saved."""
         self._sessions.cancel()
         for page in self.presence.values():
             page.touch()
@@ -123,12 +124,12 @@ class PageService:
 
         Args:
             lease: Lease of the page.
-            after: Version that the page shows already.
+            after: Version that the page already shows.
             seconds: Time after which the current state is returned even if nothing changed.
 
         Raises:
             AccessDenied: The match of the page does not exist.
-            LeaseTaken: A newer page holds the lease, or nobody has this one.
+            LeaseTaken: A newer page holds the lease, or nobody has it.
         """
         page = self.presence[self._page(lease)]
         await page.newer(after, seconds)
@@ -137,7 +138,7 @@ class PageService:
         return kept if kept is not None and kept.version != after else self._answer(id)
 
     def now(self, lease: str) -> Answer:
-        """Return the current state of a page without waiting; raises what `poll` does."""
+        """Return the current state of a page without waiting; raise what `poll` does."""
         return self._answer(self._page(lease))
 
     def _answer(self, id: str, not_done: str = "") -> Answer:
@@ -145,7 +146,7 @@ class PageService:
         return Answer(self.presence[id].version, state, not_done=not_done)
 
     def _done(self, id: str, refused: str = "") -> Answer:
-        """Return the answer to an action that was carried out, whose state is kept for the poll that it wakes."""
+        """Return the answer to an action that was carried out; its state is kept for the poll that it wakes."""
         page = self.presence[id]
         page.touch()
         answer = self._answer(id)
@@ -160,18 +161,18 @@ class PageService:
             action: Its `kind`, and the fields of that kind.
 
         Returns:
-            The page state. `refused` holds the rules' reason against a reply, `not_done` the reason for which nothing
+            The page state. `refused` holds the rules' reason for refusing a reply, `not_done` the reason why nothing
             was done, such as a click on an outdated page.
 
         Raises:
             AccessDenied: The kind is unknown, or the match of the page does not exist.
-            LeaseTaken: A newer page holds the lease, or nobody has this one.
+            LeaseTaken: A newer page holds the lease, or nobody has it.
         """
         raise NotImplementedError
 
 
 def reply_of(action: Mapping[str, Any]) -> tuple[str, int]:
-    """Return the `text` and `turn` of a reply; `NotDelivered` if they are no reply."""
+    """Return the `text` and `turn` of a reply; `NotDelivered` if they are not a reply."""
     text, turn = action.get("text"), action.get("turn")
     if not isinstance(text, str) or type(turn) is not int:
         raise NotDelivered(texts.NO_TEXT)

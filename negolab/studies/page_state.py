@@ -1,4 +1,5 @@
-"""Messages of the host to a person's page, which are all that the page's kernel learns: its state, or why not."""
+"""The host's messages to a person's page, which are all that the page's kernel learns: its state, or why there is
+none."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from negolab.studies.questions import Question
 from negolab.studies.texts import texts
 
 LONGEST = 10_000
-"""Largest number of characters of a message: whoever sits across is sent every message again with each change."""
+"""Most characters in a message: with each change, whoever sits across is sent every message again."""
 
 
 class NotDelivered(Exception):
@@ -31,22 +32,22 @@ def check_message(text: str) -> None:
         raise NotDelivered(texts.TOO_LONG.format(length=len(text), most=LONGEST))
 
 
-# A seat at a match.
+# A seat in a match.
 
 
 class TalkEntry(msgspec.Struct, frozen=True):
-    """One entry of a seat's conversation: a reply (`own`), a text of the game (`game`), or a refusal (`refused`)."""
+    """One entry in a seat's conversation: a reply (`own`), a text of the game (`game`), or a refusal (`refused`)."""
 
     kind: Literal["own", "game", "refused"]
     text: str
 
 
 class SeatView(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that is sent to a seat's screen."""
+    """Everything sent to a seat's screen."""
 
     seen: Observation[Any, Any]
     asked: bool
-    """True if the seat is asked for a reply now."""
+    """True if the seat is being asked for a reply."""
     left: int | None
     """Retries left after invalid replies; None: unlimited, or the seat is not asked."""
     talk: tuple[TalkEntry, ...]
@@ -55,11 +56,11 @@ class SeatView(msgspec.Struct, frozen=True, kw_only=True):
     closing: SeatOutcome | None
     """Outcome of the match; None while it runs."""
     turn: int
-    """Number of replies that the seat has given."""
+    """Number of replies the seat has given."""
 
 
 class SeatHandle(Protocol):
-    """A person's seat at a match, in this process or at the host: the interface that controls are built on."""
+    """A person's seat in a match, in this process or on the host: the interface that controls are built on."""
 
     @property
     def seat(self) -> Seat: ...
@@ -83,21 +84,21 @@ class SeatHandle(Protocol):
             turn: `SeatView.turn` of the view that the person answers; guards against outdated pages.
 
         Returns:
-            The reason for which the game rejected the reply; "" if it was accepted.
+            The reason why the game rejected the reply; "" if it was accepted.
 
         Raises:
             NotDelivered: The reply did not reach the match.
         """
 
     def watch(self, changed: Callable[[], None]) -> None:
-        """Register a callback that is called after every change of the seat's view."""
+        """Register a callback to be called after every change to the seat's view."""
 
 
 # The states of a page.
 
 
 def place(step: int, match: str = "") -> str:
-    """Name a page among the participant's, by its step and match. Actions carry it: one of a page that was left is
+    """Name one of a participant's pages by its step and match. Actions carry the name: one from a page that was left is
     refused."""
     return f"{step} {match}".strip()
 
@@ -107,13 +108,13 @@ class BasePage(msgspec.Struct, frozen=True, tag_field="kind", kw_only=True):
 
     title: str
     step: int = 0
-    """Number of the participant's step, from 1; 0: no step of a study."""
+    """Number of the participant's step, from 1; 0: not a step of a study."""
     steps: int = 0
-    """Number of all steps; 0: not known yet."""
+    """Total number of steps; 0: not known yet."""
     left: float | None = None
-    """Seconds until the time for this page is over; None: no limit runs."""
+    """Seconds until the time for this page is up; None: no limit applies."""
     may_leave: bool = True
-    """True if the page offers to leave the study now; those who have finished the last match cannot."""
+    """True if the page offers to leave the study now, which is impossible after the last match."""
 
     @property
     def place(self) -> str:
@@ -134,18 +135,18 @@ class Questionnaire(BasePage, frozen=True, tag="questionnaire"):
 
 
 class Quiz(BasePage, frozen=True, tag="quiz"):
-    """Comprehension questions, without their answers but those that the participant gave."""
+    """Comprehension questions, without any answers except those that the participant gave."""
 
     text: str
     questions: tuple[Question, ...]
     attempt: int
     """Number of this attempt, from 1."""
     attempts_left: int | None
-    """Attempts left, this one included; None: as many as it takes."""
+    """Attempts left, including this one; None: as many as it takes."""
     right: dict[str, str]
-    """Right answers of the last attempt, by name of the question."""
+    """Right answers in the last attempt, by name of the question."""
     wrong: dict[str, str]
-    """Words about the wrong answers of the last attempt, by name of the question."""
+    """Explanations of the wrong answers in the last attempt, by name of the question."""
 
     @property
     @override
@@ -154,7 +155,7 @@ class Quiz(BasePage, frozen=True, tag="quiz"):
 
 
 class Instructions(BasePage, frozen=True, tag="instructions"):
-    """Instructions with the button that leads on, which may take a place in a treatment."""
+    """Instructions with the button that leads to the next page, which may take a place in a treatment."""
 
     text: str
     begins: bool
@@ -182,7 +183,7 @@ class Results(BasePage, frozen=True, tag="results"):
 
 
 class Waiting(BasePage, frozen=True, tag="waiting"):
-    """Wait for a partner: seconds waited so far, and seconds left."""
+    """The wait for a partner: seconds waited so far, and seconds left."""
 
     waited: float
     left: float
@@ -203,17 +204,17 @@ class Playing(BasePage, frozen=True, tag="playing"):
     table: dict[str, Any]
     """The seat's `SeatView` as plain data."""
     label: str = ""
-    """Name of the round; "" for a match that is the only one."""
+    """Name of the round; "" for a single match."""
     limit: str = ""
-    """Kind of the limit that ends soonest: "reply", "match", or "continue" for continuing after a match."""
+    """Kind of the limit that expires first: "reply", "match", or "continue" for continuing after a match."""
     can_continue: bool = False
-    """True if a button leads on from the finished match."""
+    """True if the finished match has a button that leads to the next page."""
     disclosure: str = ""
-    """Text on who sits across."""
+    """Text about who sits across."""
     paused: bool = False
     """True while the player across cannot be reached."""
     fault: str = ""
-    """Reason for which the match was stopped; sent to the researcher's pages only."""
+    """Reason why the match was stopped; sent only to the researcher's pages."""
 
     @property
     @override
@@ -222,7 +223,8 @@ class Playing(BasePage, frozen=True, tag="playing"):
 
 
 class Closed(BasePage, frozen=True, tag="closed"):
-    """Last page: a text on how the study ended, the completion code and link ("" for none), and own earnings."""
+    """Last page: a text on how the study ended, the completion code and link ("" for none), and the participant's
+    earnings."""
 
     text: str
     code: str = ""
@@ -237,9 +239,9 @@ class Answer(msgspec.Struct, frozen=True):
     """The host's answer to a page."""
 
     version: int
-    """Version of the page state; higher ones are newer, also over restarts of the host."""
+    """Version of the page state; higher ones are newer, even across restarts of the host."""
     state: PageState
     refused: str = ""
-    """Reason for which the game rejected a reply."""
+    """Reason why the game rejected a reply."""
     not_done: str = ""
-    """Reason for which an action was not carried out."""
+    """Reason why an action was not carried out."""

@@ -1,4 +1,4 @@
-"""A panel's export of its submissions: its form, its lines, and one entry for each person in it."""
+"""A panel's export of its submissions: its format, its lines, and one entry for each person in it."""
 
 from __future__ import annotations
 
@@ -21,45 +21,45 @@ from negolab.formatting import FORMULA_STARTS
 from negolab.studies.authentication import MAX_ID, hash_panel_id
 
 PAID = ("APPROVED", "AWAITING REVIEW")
-"""Prolific's words for a submission that is paid."""
+"""Prolific's statuses for a submission that is paid."""
 RETURNED = ("RETURNED", "TIMED-OUT")
-"""Prolific's words for a submission that gives its place back."""
+"""Prolific's statuses for a submission that gives its place back."""
 MAX_PEOPLE = 20_000
-"""People in an export: hashing an id takes some 15 ms."""
+"""Most people in an export: hashing an id takes about 15 ms."""
 _MANY = 500
-"""People for whom progress is shown."""
+"""Number of people above which progress is shown."""
 
 
 class PanelFormat(msgspec.Struct, frozen=True):
-    """Form of a panel's export, by default Prolific's, and of its file of payments."""
+    """Format of a panel's export (by default, Prolific's) and of its file of payments."""
 
     id_column: str = "Participant id"
     status_column: str = "Status"
-    """An empty one: the export has none, and everybody in it is paid."""
+    """Column of statuses; "": the export has none, and everybody in it is paid."""
     paid: tuple[str, ...] = PAID
     returned: tuple[str, ...] = RETURNED
     delimiter: str = ","
-    """Delimiter of the file of payments; that of the export is found in its first line."""
+    """Delimiter of the file of payments; the export's is detected from its first line."""
 
 
 class PanelEntry(NamedTuple):
-    """One person in a panel's export: the lines that name them, and their statuses in them."""
+    """One person in a panel's export: the lines that name them, and their statuses on those lines."""
 
     hashed: str
     id: str
-    """As it is spelt first."""
+    """The id as first spelled."""
     lines: tuple[int, ...]
     statuses: tuple[str, ...]
 
     def status(self, form: PanelFormat) -> str:
-        """Return "paid", "returned" or "other"; of several lines the one that is paid counts, then the returned one."""
+        """Return "paid", "returned" or "other"; of several lines, a paid one counts first, then a returned one."""
         if not form.status_column or any(_is_one(status, form.paid) for status in self.statuses):
             return "paid"
         return "returned" if any(_is_one(status, form.returned) for status in self.statuses) else "other"
 
 
 def _is_one(status: str, of: Sequence[str]) -> bool:
-    """Return True if a status is one of some, whatever its case, hyphens and underscores."""
+    """Return True if a status is one of `of`, regardless of case, hyphens and underscores."""
     return _plain(status) in map(_plain, of)
 
 
@@ -68,14 +68,14 @@ def _plain(status: str) -> str:
 
 
 def _unwrapped(cell: str) -> str:
-    """Return a cell without blanks around it, and without the `=""` by which spreadsheets are told that it is text."""
+    """Return a cell without surrounding blanks, and without the `=""` that tells spreadsheets that it is text."""
     cell = cell.strip(" \t\xa0")
     found = re.fullmatch(r'="([\w.@ -]+)"', cell)
     return found[1] if found else cell
 
 
 def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
-    """Read a panel's export, one entry for each hash of an id, however it is spelt, in the order of the file.
+    """Read a panel's export, one entry for each hash of an id, however it is spelled, in the order of the file.
 
     Raises:
         ValueError: The file cannot be read, lacks a column, or has a line without an id or with an unclear one.
@@ -113,7 +113,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                 raise ValueError(f"{file} has more than {MAX_PEOPLE:,} people: export only this study's participants")
     except csv.Error as error:
         raise ValueError(f"{file}: not a CSV file: {error}") from None
-    # Hashing takes its time by design: a hundredth of a second for each id.
+    # Hashing is slow by design: a hundredth of a second for each id.
     bar = partial(tqdm, desc="reading IDs", total=len(rows), leave=False, disable=None if len(rows) > _MANY else True)
     spelt: dict[str, list[str]] = defaultdict(list)
     with ThreadPoolExecutor() as threads:
@@ -128,7 +128,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
 
 
 def _check_statuses(file: Path, entries: Sequence[PanelEntry], form: PanelFormat) -> None:
-    """Raise `ValueError` if no line has a status that the researcher named, as where it is misspelt."""
+    """Raise `ValueError` if no line has a status that the researcher named, as when it is misspelled."""
     there = sorted({status for entry in entries for status in entry.statuses})
     for option, named, default in (
         ("--paid-status", form.paid, PAID),

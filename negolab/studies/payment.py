@@ -1,8 +1,8 @@
-"""Payment of a study: the table `[payment]` of its file, and how a participant's amount comes about.
+"""Payment of a study: the table `[payment]` of its file, and how a participant's amount is computed.
 
 Arithmetic is exact, and amounts are integers in the smallest unit of the currency. The amounts of all matches that
-count are added up before anything is rounded, once, to the nearest multiple of `rounding`, ties up. What a single match
-brought is rounded for reading; the part `rounding` makes the parts add up to the total.
+count are added up, and only the sum is rounded, to the nearest multiple of `rounding`, ties up. The amount from a
+single match is rounded for display; the part `rounding` makes the parts add up to the total.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Currency(msgspec.Struct, frozen=True):
     symbol: str
 
     def units(self, amount: int) -> Decimal:
-        """Return an amount of smallest units in whole units."""
+        """Convert an amount from smallest units to whole units."""
         return Decimal(amount).scaleb(-self.digits)
 
     def plain(self, amount: int) -> str:
@@ -64,7 +64,7 @@ class Currency(msgspec.Struct, frozen=True):
 @cache
 def currency(code: str) -> Currency:
     """Return the currency with an ISO 4217 code, such as "GBP"; `ValueError` if there is none."""
-    # Imported late: the kernels of participants get amounts with their currency and need no table of all.
+    # Imported late: participants' kernels get amounts with their currency and do not need a table of all currencies.
     from babel.numbers import get_currency_precision, get_currency_symbol, is_currency
 
     if not is_currency(code):
@@ -73,26 +73,26 @@ def currency(code: str) -> Currency:
 
 
 class Payment(TomlTable, frozen=True):
-    """Payment of the participants, in units of the currency such as 2.50."""
+    """Payment of the participants, in units of the currency, such as 2.50."""
 
     currency: str
     """ISO 4217 code."""
     rate: float | str
-    """Amount for one unit of a payoff, as the game counts it (`Game.unit`; money in cents): a number, or a fraction in
-    quotes such as "1/300"."""
+    """Amount for one unit of payoff, as the game counts it (`Game.unit`; money in cents): a number, or a fraction in
+    quotes, such as "1/300"."""
     show_up: float = 0
-    """Fee for whoever completes the study."""
+    """Fee for everybody who completes the study."""
     counts: Literal["all", "one"] = "all"
-    """Matches that are paid: all, or one that is drawn for each participant from the study's seed."""
+    """Matches that are paid: all, or one drawn for each participant from the study's seed."""
     rounding: float | None = None
     """Smallest amount paid, such as 0.10; None: the currency's smallest unit."""
     floor: float = 0
-    """Least total of whoever completes the study."""
+    """Smallest total for anybody who completes the study."""
     cap: float | None = None
-    """Largest total of whoever completes the study; None: no limit."""
+    """Largest total for anybody who completes the study; None: no limit."""
     endings: dict[Ending, float] = {}
-    """Fixed amount for each way of ending. "complete" pays it beside fee and matches, any other way instead of them;
-    left out, "error" pays `show_up` and the others nothing."""
+    """Fixed amount for each way of ending. "complete" pays it in addition to the fee and matches; any other way,
+    instead of them. If left out, "error" pays `show_up`, and the others pay nothing."""
 
     def __post_init__(self) -> None:
         _ = self.money, self.exact_rate
@@ -113,7 +113,7 @@ class Payment(TomlTable, frozen=True):
 
     @property
     def exact_rate(self) -> Fraction:
-        """The rate as the fraction that the file says."""
+        """The rate as an exact fraction, as given in the file."""
         if isinstance(self.rate, str):
             valid = _RATE.fullmatch(self.rate) is not None
         else:
@@ -123,7 +123,7 @@ class Payment(TomlTable, frozen=True):
         return Fraction(self.rate if isinstance(self.rate, str) else repr(self.rate))
 
     def _smallest(self, value: float, name: str) -> int:
-        """Convert an amount of the file to smallest units; `ValueError` unless it is a whole number of 0 or more."""
+        """Convert an amount in the file to smallest units; `ValueError` unless that is a nonnegative whole number."""
         amount = Decimal(repr(value)).scaleb(self.money.digits) if 0 <= value < 1e12 else Decimal("0.5")
         if amount != int(amount):
             finest = f"{self.money.plain(1)} {self.currency}"
@@ -137,7 +137,7 @@ class Payment(TomlTable, frozen=True):
 
     def for_ending(self, ending: Ending) -> int:
         """Return the fixed amount for a way of ending, in smallest units."""
-        default = self.show_up if ending == "error" else 0  # a fault is nobody's, and costs nobody the fee
+        default = self.show_up if ending == "error" else 0  # an error is nobody's fault, and costs nobody the fee
         return self._smallest(self.endings.get(ending, default), f"endings.{ending}")
 
     def worth(self, payoff: Payoff) -> Fraction:
@@ -156,9 +156,9 @@ class MatchEarnings(msgspec.Struct, frozen=True):
     counts: bool
     """True if it is paid; False if another one was drawn."""
     amount: int
-    """Amount that it brought, rounded to smallest units, ties up; 0 if it does not count."""
+    """Amount earned, rounded to smallest units, ties up; 0 if it does not count."""
     text: str = ""
-    """The payoff in the game's own words; "" if it has none and writes it with its unit."""
+    """The payoff in the game's own words; "" if the game has none, and the payoff is written with its unit."""
 
 
 class Earnings(msgspec.Struct, frozen=True, kw_only=True):
@@ -169,26 +169,26 @@ class Earnings(msgspec.Struct, frozen=True, kw_only=True):
     unit: str
     """Unit of payoffs; "" if the game has its own words for them."""
     rate: str
-    """Amount in units of the currency for one unit of a payoff, as a fraction."""
+    """Amount in units of the currency for one unit of payoff, as a fraction."""
     fee: int = 0
     matches: tuple[MatchEarnings, ...] = ()
-    """Finished matches in the order in which they were played, practice left out; () unless they completed it."""
+    """Finished matches in the order played, without practice; () unless the participant completed the study."""
     extra: int = 0
     """Fixed amount for the way of ending."""
     rounding: int = 0
-    """Change by rounding."""
+    """Change due to rounding."""
     limit: int = 0
-    """Change by the floor (above 0) or the cap (below 0)."""
+    """Change due to the floor (positive) or the cap (negative)."""
     total: int
 
     @property
     def bonus(self) -> int:
-        """Amount beyond the fee, which a panel pays by itself; 0 if losses ate into the fee."""
+        """Amount beyond the fee, which the panel itself pays; 0 if losses ate into the fee."""
         return max(0, self.total - self.fee)
 
     @property
     def from_matches(self) -> int:
-        """Sum of what the matches brought."""
+        """Total amount earned in the matches."""
         return sum(match.amount for match in self.matches)
 
     def text(self, amount: int) -> str:
@@ -196,7 +196,7 @@ class Earnings(msgspec.Struct, frozen=True, kw_only=True):
         return self.currency.text(amount)
 
     def exchange(self) -> tuple[str, str]:
-        """Return amounts that are worth the same without fractions: of the game, with its unit, and of money.
+        """Return two amounts of equal worth, without fractions: one in the game, with its unit, and one of money.
 
         >>> earnings(Payment("GBP", 0.01), "complete", [], unit="points", seed=0).exchange()
         ('100 points', '£1.00')
@@ -222,9 +222,9 @@ def earnings(
     Args:
         payment: The study's payment.
         ending: Way in which the study ended for them.
-        payoffs: Their payoffs of all finished matches in order, practice left out.
+        payoffs: Their payoffs from all finished matches in order, without practice.
         unit: Unit of payoffs; "" if the game has its own words for them.
-        seed: Seed of the match that is drawn; the participant's own.
+        seed: Seed with which the match is drawn; the participant's own.
         write: Writes a payoff in the game's own words; None: it has none.
     """
     extra = payment.for_ending(ending)
@@ -251,5 +251,5 @@ def earnings(
 
 
 def _nearest(amount: Fraction) -> int:
-    """Round to the nearest integer, ties up (towards the participant, also of losses)."""
+    """Round to the nearest integer, ties up (in the participant's favor, even for losses)."""
     return floor(amount + Fraction(1, 2))

@@ -16,17 +16,17 @@ from negolab._internal.validation import TomlTable, check_distinct, check_identi
 from negolab.studies.texts import texts
 
 LONGEST = 5_000
-"""Largest number of characters of an answer."""
+"""Largest number of characters in an answer."""
 PARTED_BY = " | "
-"""Parts the choices of an answer of kind "several"."""
+"""Separates the choices in an answer of kind "several"."""
 
 
 class Question(TomlTable, frozen=True):
     """A question to participants.
 
     - text: a text
-    - number: a number, from `least` to `most` if these are given, and without decimals if it is to be `whole`;
-      "35,5" is 35.5, but "1,000" is refused as unclear
+    - number: a number, from `least` to `most` if these are given, and without decimals if it must be `whole`; "35,5" is
+      35.5, but "1,000" is refused as unclear
     - choice: one of `choices`
     - several: any of `choices`
     - grid: one of `choices` for each of `rows`, such as a Likert scale
@@ -37,7 +37,7 @@ class Question(TomlTable, frozen=True):
     kind: Literal["text", "number", "choice", "several", "grid"] = "text"
     choices: tuple[str, ...] = ()
     rows: dict[str, str] = {}
-    """Statements of a grid by name; the answer to one is kept as "question.name"."""
+    """Statements of a grid by name; the answer to one is stored as "question.name"."""
     least: float | None = None
     most: float | None = None
     whole: bool = False
@@ -78,12 +78,12 @@ class Question(TomlTable, frozen=True):
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Names under which its answers are kept: its own, or one for each row."""
+        """Names under which its answers are stored: its own, or one for each row."""
         return tuple(f"{self.name}.{row}" for row in self.rows) or (self.name,)
 
 
 class QuizQuestion(Question, frozen=True, kw_only=True):
-    """A comprehension question: its right answer, and what is said after a wrong one."""
+    """A comprehension question: its right answer, and what to say after a wrong one."""
 
     answer: str
     explanation: str = ""
@@ -114,15 +114,15 @@ def check_answers(questions: Iterable[Question], answers: object) -> dict[str, s
 
     Args:
         questions: The questions that were asked.
-        answers: Answers by name of the question, as they came from the page: a text, for "several" a list of choices,
-            for "grid" a choice by row.
+        answers: Answers by name of the question, as they came from the page: a string; for "several", a list of
+            choices; for "grid", a choice by row.
 
     Returns:
-        The answers as they are kept, by key; "" for one that was left open.
+        The answers as stored, by key; "" for one left blank.
 
     Raises:
-        ValueError: An answer is missing, too long, of the wrong kind, or to no question that was asked; the text is for
-            the participant.
+        ValueError: An answer is missing, too long, of the wrong kind, or for a question that was not asked; the text is
+            for the participant.
     """
     asked = list(questions)
     if not isinstance(answers, Mapping) or not answers.keys() <= {question.name for question in asked}:
@@ -135,7 +135,7 @@ def check_answers(questions: Iterable[Question], answers: object) -> dict[str, s
 
 
 def _check_grid(question: Question, answer: object) -> dict[str, str]:
-    """Return the answers to a grid by key, as they are kept."""
+    """Return the answers to a grid by key, as stored."""
     given = {} if answer == "" else answer
     if not isinstance(given, Mapping) or not given.keys() <= question.rows.keys():
         raise _wrong(question, "choice")
@@ -147,7 +147,7 @@ def _check_grid(question: Question, answer: object) -> dict[str, str]:
 
 
 def check_answer(question: Question, answer: object) -> str:
-    """Return one answer as it is kept; `ValueError` with a text for the participant if it is not valid."""
+    """Return one answer as stored; `ValueError` with a text for the participant if it is not valid."""
     if question.kind == "several" and isinstance(answer, Sequence) and not isinstance(answer, str):
         chosen = [choice for choice in question.choices if choice in answer]
         answer = PARTED_BY.join(chosen) if len(chosen) == len(answer) else "?"
@@ -169,9 +169,9 @@ def check_answer(question: Question, answer: object) -> str:
 
 
 def _plain_number(text: str) -> str:
-    """Return a number with the digits 0 to 9, "35,5" as "35.5".
+    """Return a number with the digits 0 to 9, such as "35.5" for "35,5".
 
-    "1,000", which may mean one or a thousand, stays as it is, and so is no number.
+    "1,000", which may mean one or a thousand, stays unchanged, and so is not a number.
     """
     text = "".join(str(unicodedata.decimal(c, c)) for c in text)
     is_decimal = re.fullmatch(r"[+-]?[0-9]+,[0-9]+", text) and not re.search(r",[0-9]{3}$", text)
@@ -179,11 +179,11 @@ def _plain_number(text: str) -> str:
 
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,20}(\.[0-9]{0,20})?")
-"""Form of a number: a table of answers holds no other, and none that is long."""
+"""Form of a number: a table of answers holds no others, and no long ones."""
 
 
 def _checked_number(question: Question, text: str) -> str:
-    """Return a number as it is kept, "35.0" as "35" where it is to be whole."""
+    """Return a number as stored: "35.0" becomes "35" if the number must be whole."""
     if not _NUMBER.fullmatch(text):
         raise _wrong(question, "whole" if question.whole else "number")
     if question.whole:
@@ -197,7 +197,7 @@ def _checked_number(question: Question, text: str) -> str:
 
 
 def write_number(number: float) -> str:
-    """Write a number as an answer has it: with digits and a point alone, and no more of them than it needs.
+    """Write a number as in an answer: only digits and a point, and no more of them than necessary.
 
     >>> write_number(1_500_000.0), write_number(0.5)
     ('1500000', '0.5')
@@ -210,5 +210,5 @@ def _wrong(question: Question, kind: str, **values: Any) -> ValueError:
 
 
 def wrong_answers(questions: Sequence[QuizQuestion], right: Mapping[str, bool]) -> dict[str, str]:
-    """Return the explanations of wrong answers by name of the question; `right` names those that were answered."""
+    """Return the explanations of wrong answers by name of the question; `right` contains those that were answered."""
     return {q.name: q.explanation or texts.NOT_RIGHT for q in questions if not right.get(q.name, True)}

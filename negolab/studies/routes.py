@@ -30,10 +30,10 @@ from negolab.texts import use
 log = logging.getLogger("negolab.studies")
 
 Operations = Mapping[str, Callable[[dict[str, Any]], Any]]
-"""Functions of a request's body, by the route's name; they may be asynchronous."""
+"""Functions that take a request's body, by route name; they may be asynchronous."""
 
 ACT = "/act"
-"""Path of the actions of pages."""
+"""Path for pages' actions."""
 POLL = 25.0
 """Seconds after which a long poll returns without news."""
 
@@ -49,7 +49,7 @@ class Handler(tornado.web.RequestHandler):
         use(self.settings.get("texts", {}))
 
     def body(self) -> dict[str, Any]:
-        """Decode the JSON object of the request, {} for an empty one; `AccessDenied` for anything else."""
+        """Decode the JSON object in the request ({} for an empty one); `AccessDenied` for anything else."""
         try:
             return msgspec.json.decode(self.request.body or b"{}", type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError):
@@ -69,7 +69,7 @@ class Handler(tornado.web.RequestHandler):
         elif isinstance(error, LeaseTaken):
             status_code, why = 409, texts.LEASE_TAKEN
         elif is_unreachable(error):
-            # Of what was to be saved, nobody knows whether it was.
+            # Nobody knows whether what was to be saved was saved.
             status_code, why = 503, texts.UNSURE if self.request.path == ACT else texts.AWAY
         elif status_code in (404, 405):
             why = texts.NOT_FOUND
@@ -107,7 +107,7 @@ class Poll(Handler):
 
 
 class NotNow(Handler):
-    """Any request while there is no database: status 503, and nothing is done or kept for later."""
+    """Handler for any request while there is no database: status 503, and nothing is done or kept for later."""
 
     @override
     def initialize(self, why: Callable[[], str] | None) -> None:
@@ -154,7 +154,7 @@ def text(body: dict[str, Any], name: str) -> str:
 
 
 def _admit(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
-    """Check a link or cookie, before a kernel is spent on it."""
+    """Check a link or cookie before a kernel is spent on it."""
     visitor = service.authenticator.admit(text(body, "token"), _query(body))
     return {
         "visitor": None if visitor is None else visitor.id,
@@ -171,18 +171,18 @@ def _join(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
 
 
 def _bind(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
-    """Assign a kernel to a participant; answers with the kernel that is replaced."""
+    """Assign a kernel to a participant; answer with the kernel that it replaces."""
     return {"replaced": service.authenticator.bind(text(body, "token"), text(body, "kernel"))}
 
 
 def _away(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
-    """Take note that a page's browser has gone silent or is back."""
+    """Record that a page's browser has gone silent or is back."""
     service.away(text(body, "kernel"), body.get("away") is True)
     return {}
 
 
 def _gate(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
-    """Take note of the numbers of the participants' server."""
+    """Record the numbers that the participants' server reports."""
     with suppress(msgspec.ValidationError):
         service.gate = msgspec.convert(body, type=GateNumbers)
     return {}
@@ -195,7 +195,7 @@ async def _arrive(service: StudyService, body: dict[str, Any]) -> dict[str, Any]
 
 
 def _query(body: dict[str, Any]) -> dict[str, str] | None:
-    """Return the string parameters of the link's query; None if the request carries none."""
+    """Return the string parameters in the link's query; None if the request has none."""
     query = body.get("query")
     return {k: v for k, v in query.items() if isinstance(v, str)} if isinstance(query, dict) else None
 
@@ -249,7 +249,7 @@ def away_app(why: Callable[[], str] | None = None) -> tornado.web.Application:
 
 
 class Switch(Router):
-    """The application at a socket, which can be exchanged at any time, also for connections that are open."""
+    """The application at a socket, which can be replaced at any time, even for open connections."""
 
     def __init__(self, app: tornado.web.Application) -> None:
         self.app = app
@@ -265,7 +265,7 @@ def _app(
     operations: Operations,
     **settings: Any,
 ) -> tornado.web.Application:
-    """Build an application with a health check, the routes of pages, and further operations."""
+    """Build an application with a health check, the routes for pages, and other operations."""
     shared = {"health": lambda _: health, "now": partial(_now, pages), "act": partial(_act, pages)}
     return tornado.web.Application(
         [

@@ -30,11 +30,12 @@ from negolab.studies.study_config import Study, Treatment
 log = logging.getLogger("negolab.studies")
 
 LOOK = 5.0
-"""Seconds between two checks for participants who do not continue and for pages that were closed."""
+"""Seconds between checks for participants who do not continue and for closed pages."""
 
 
 class TaskGuard:
-    """Runs periodic tasks; logs and notes the first error of each. Only errors of an unreachable database are raised.
+    """Runs periodic tasks; logs and notes the first error of each. Only the errors of an unreachable database are
+    raised.
 
     Args:
         database: The database that keeps the notes.
@@ -46,7 +47,7 @@ class TaskGuard:
         self._failed: set[str] = set()
 
     def __call__(self, task: str, work: Callable[[], None]) -> None:
-        """Do the `work` of a `task`, which is named in words."""
+        """Do the `work` of a `task`, named in words."""
         try:
             work()
         except Exception as error:
@@ -63,8 +64,8 @@ class TaskGuard:
 class Scheduler:
     """Leads participants from page to page, and starts, pairs and ends the matches of one study.
 
-    `waiting` holds since when (`clock.monotonic`) participants are without a partner, by id, in order of arrival. The
-    constructor resumes all running matches and waits.
+    `waiting` holds the times (`clock.monotonic`) since which participants have been without a partner, by id, in order
+    of arrival. The constructor resumes all running matches and waits.
 
     Args:
         database: The database of the study.
@@ -90,7 +91,7 @@ class Scheduler:
         self._assignment = Assignment(database, study, presence, journeys)
         self.waiting: dict[str, float] = {}
         self.disclosures = database.kept_notes(study.name, DISCLOSURE, str)
-        """Statements shown to participants about who sits across, by the match's id, as kept."""
+        """Statements shown to participants about who sits across, by match id, as stored."""
         self._stopped: dict[str, Mapping[str, Ending]] = {}
         self._began = clock.time()
         self._looked = clock.monotonic()
@@ -111,10 +112,10 @@ class Scheduler:
     # From page to page.
 
     def go_on(self, participant: Participant, note: str = "", *, detail: str = "", **values: object) -> None:
-        """Lead a participant to their next page, and begin what is there; see `Database.advance`.
+        """Take a participant to their next page, and begin what is there; see `Database.advance`.
 
-        Who comes to the first page that depends on the treatment is assigned to one, first to one where somebody lacks
-        a partner.
+        A participant who comes to the first page that depends on the treatment is assigned to one, preferably one where
+        somebody lacks a partner.
         """
         position = self._journeys.position(participant) + 1
         if self._journeys.needs_treatment(participant):
@@ -123,10 +124,10 @@ class Scheduler:
         self.enter(self._database.participant(participant.id))
 
     def enter(self, participant: Participant) -> None:
-        """Begin the match of a participant's page, if it has one, or put them into the queue for a partner.
+        """Begin the match of a participant's page, if it has one, or put them in the queue for a partner.
 
         Raises:
-            ValueError: The study has no treatment of the participant's.
+            ValueError: The study does not have the participant's treatment.
         """
         page = self._journeys.page(participant)
         if page is None or not page.has_match:
@@ -139,21 +140,21 @@ class Scheduler:
             self._database.change(participant.id, status="waiting")
             self.waiting.setdefault(participant.id, clock.monotonic())
             if (mate := self._assignment.partner(participant, page)) is not None:
-                self._presence[mate].touch()  # who is waited for sees how much time is left
+                self._presence[mate].touch()  # the mate being waited for sees how much time is left
             self.pair()
 
     def settings(self, participant: Participant, number: int) -> Treatment | None:
-        """Return the settings of a participant's match, numbered from 0 with practice; None if the file has it no
-        more."""
+        """Return the settings of a participant's match, numbered from 0 including practice; None if it is no longer in
+        the file."""
         page = self._journeys.match_page(participant.treatment, number)
         return None if page is None else self._settings(participant, page)
 
     def _settings(self, participant: Participant, page: StepPage) -> Treatment:
-        """Return the settings of the match on a page of a participant who has a treatment."""
+        """Return the settings of the match on a page, for a participant who has a treatment."""
         return self.study.treatment(str(participant.treatment)).settings(page.step)  # type: ignore[arg-type]
 
     def _delay(self, stored: StoredMatch) -> Delay:
-        """Return the thinking time of the player in a match; a finished match has no answers to delay."""
+        """Return the thinking time of a match's player; a finished match has no answers to delay."""
         id = next(iter(stored.participants.values()))
         mine = [match.id for match in self._database.matches(self.study.name, participant=id)]
         settings = self.settings(self._database.participant(id), mine.index(stored.id))
@@ -189,7 +190,7 @@ class Scheduler:
         names: dict[Seat, str],
         practice: int = 0,
     ) -> None:
-        """Deal and begin a match; if code of its game or of a player raises, end the study for its participants."""
+        """Deal and begin a match; if code of its game or a player raises, end the study for its participants."""
         try:
             match = Match(self._game(settings), seed=seed, players=names)
             endings = self._completed(people.values()) if match.ended else {}
@@ -207,9 +208,9 @@ class Scheduler:
     # Pairing.
 
     def pair(self) -> None:
-        """Pair present participants in order of arrival, and end the waits that exceeded the study's limit.
+        """Pair present participants in order of arrival, and end waits that have exceeded the study's limit.
 
-        Who is not present at this moment keeps their place.
+        Those not present at the moment keep their place.
         """
         here = [person for person in self._queue() if self._presence.is_present(person.id)]
         while here:
@@ -229,7 +230,8 @@ class Scheduler:
                 self._guard(f"the wait of {id}", partial(self._end_wait, id))
 
     def _queue(self) -> list[Participant]:
-        """Return who waits, in order of arrival. Whose match is saved waits no more, even if it could not be opened."""
+        """Return those who wait, in order of arrival. Once their match is saved, they no longer wait, even if it could
+        not be opened."""
         people = [self._database.participant(id) for id in self.waiting]
         for person in people:
             if person.status != "waiting":
@@ -253,9 +255,9 @@ class Scheduler:
         self._presence[id].touch()
 
     def _end_unpaired(self, participant: Participant, page: StepPage | None) -> None:
-        """End the study for a participant to whom nobody comes, and for the partner who let them wait.
+        """End the study for a participant for whom no partner comes, and for the partner who kept them waiting.
 
-        If both have gone on, the one whose page is closed let the other wait.
+        If both have moved on, the one whose page is closed kept the other waiting.
         """
         mate = None if page is None else self._assignment.partner(participant, page)
         if mate is None:
@@ -279,7 +281,7 @@ class Scheduler:
     def tick(self) -> None:
         """Enforce time limits, retry answers that could not be saved, and pair participants; called periodically.
 
-        Errors are logged and stored once per task, and do not stop the other tasks. An unreachable database raises.
+        Errors are logged and stored once per task, and do not stop other tasks. An unreachable database raises.
         """
         for stored, session in self._sessions.running():
             if seats := session.late_seats():
@@ -298,7 +300,7 @@ class Scheduler:
         session.stop(f"{names} did not answer in time")
 
     def _stop_without_model(self, stored: StoredMatch) -> None:
-        """Note that a match, which is stopped next, ends because its model failed."""
+        """Note that a match, about to be stopped, ends because its model failed."""
         self._stopped[stored.id] = dict.fromkeys(stored.participants.values(), "model")
 
     def _is_shown(self, stored: StoredMatch) -> bool:
@@ -307,26 +309,26 @@ class Scheduler:
         return any(self._database.participant(id).status in ("playing", "complete") for id in here)
 
     def time_to_continue(self, participant: Participant, ended: float | None) -> tuple[float, str] | None:
-        """Return the seconds left to continue after a match that is not the last, negative if the time is over, and
-        their kind.
+        """Return the seconds left to continue after a match that is not the last, negative if time is up, and their
+        kind.
 
         Args:
             participant: The participant.
-            ended: When the match ended, in seconds since 1970; None: it runs.
+            ended: When the match ended, in seconds since 1970; None: it is still running.
 
         Returns:
-            Seconds and "continue"; None: no limit runs.
+            Seconds and "continue"; None: no limit applies.
         """
         if ended is None or participant.status != "playing":
             return None
         left = self._partner_wait(participant)
         if self.study.limits.reply is not None:
-            # Time before the host's start does not count: nobody could continue while it was down.
+            # Time before the host started does not count: nobody could continue while it was down.
             left.append(self.study.limits.reply - (clock.time() - max(ended, self._began)))
         return (min(left), "continue") if left else None
 
     def _partner_wait(self, participant: Participant) -> list[float]:
-        """Return the seconds for which a partner still waits for a participant's next match; [] if nobody does."""
+        """Return the seconds that a partner will still wait for a participant's next match; [] if nobody waits."""
         if self.study.pairing.player is not None:
             return []
         people = self._matches(participant)[participant.passed].people.values()
@@ -338,18 +340,18 @@ class Scheduler:
         return []
 
     def _wait_left(self, id: str) -> float:
-        """Return the seconds until the wait of a participant in the queue is over, negative if it is."""
+        """Return the seconds until the wait of a participant in the queue is over, negative if it is over."""
         return self.study.pairing.wait - (clock.monotonic() - self.waiting[id])
 
     def time_for_page(self, participant: Participant, page: StepPage) -> float | None:
-        """Return the seconds left for a page without a match, negative if the time is over; None: no limit runs."""
+        """Return the seconds left for a page without a match, negative if time is up; None: no limit applies."""
         since = self._journeys.since(participant)
         if page.step.seconds is None or since is None:
             return None
         return page.step.seconds - (clock.time() - max(since, self._began))
 
     def _time_out(self) -> None:
-        """Time out participants who do not go on from a page, or from a match that is over, in time."""
+        """Time out participants who do not move on in time from a page, or from a match that is over."""
         for participant in self._database.participants(self.study.name):
             if participant.status not in ("invited", "playing", "complete") or participant.opened is None:
                 continue
@@ -363,7 +365,7 @@ class Scheduler:
                 self._end_study(participant.id, "timeout", "did not go on")
 
     def _time_left(self, participant: Participant, page: StepPage) -> float | None:
-        """Return the seconds left on a page, or for continuing after its match; None: no limit runs."""
+        """Return the seconds left on a page, or to continue after its match; None: no limit applies."""
         if not page.has_match:
             return self.time_for_page(participant, page)
         matches = self._matches(participant)
@@ -377,8 +379,8 @@ class Scheduler:
 
         Args:
             participant: The participant.
-            ending: Their way of ending, set with the match's end; the other person's is "partner".
-            reason: Reason that the record gives.
+            ending: Their way of ending, set when the match ends; the other person's is "partner".
+            reason: Reason given in the record.
         """
         self.waiting.pop(participant.id, None)
         for stored in self._database.matches(self.study.name, participant=participant.id, running=True):
@@ -387,7 +389,7 @@ class Scheduler:
             self._sessions.resume(stored).stop(reason)
 
     def _endings(self, stored: StoredMatch, match: Match) -> Mapping[str, Ending]:
-        """Return the ways of ending, by participant id, that a match which has ended brings about."""
+        """Return the ways of ending, by participant id, that result from a match that has ended."""
         if match.ended is None or match.ended.reason is None:
             return self._completed(stored.participants.values())
         if stored.id in self._stopped:
@@ -397,17 +399,18 @@ class Scheduler:
         return dict.fromkeys(stored.participants.values(), "error")
 
     def _completed(self, people: Iterable[str]) -> dict[str, Ending]:
-        """Return the endings after a match that the rules ended: only the last one completes the study."""
+        """Return the endings after a match that ended by the rules: only the last match completes the study."""
         everybody = map(self._database.participant, people)
         match_page = self._journeys.match_page
         return {p.id: "complete" for p in everybody if match_page(p.treatment, p.passed + 1) is None}
 
 
 def _match_due(participant: Participant) -> tuple[bool, str | None, int]:
-    """Return what two who play together have in common: tests or not, their treatment, and the number of the match."""
+    """Return what two who play together have in common: whether they are tests, their treatment, and the match
+    number."""
     return participant.is_test, participant.treatment, participant.passed
 
 
 def _blame(stored: StoredMatch, seats: Collection[Seat | None]) -> dict[str, Ending]:
-    """Return the endings, by participant id, of a match that could not go on because of these seats."""
+    """Return the endings, by participant id, for a match that could not continue because of these seats."""
     return {id: "timeout" if seat in seats else "partner" for seat, id in stored.participants.items()}

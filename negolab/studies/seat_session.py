@@ -1,4 +1,4 @@
-"""What one seat of a match in a study was told and said, as its page shows it."""
+"""Everything that one seat in a study's match was told and has said, as its page shows it."""
 
 from __future__ import annotations
 
@@ -21,12 +21,13 @@ from negolab.texts import are_overridden
 class SeatSession:
     """Conversation and rules of one person's seat, built from the match's events.
 
-    Feed it the events reply by reply, the deal first: a live match and a replayed one then give the same conversation.
+    Feed it the events reply by reply, starting with the deal: a live match and a replayed one then give the same
+    conversation.
     """
 
     def __init__(self, match: Match, seat: Seat, *, closing: str = "", fixed_texts: bool = True) -> None:
         self.seat = seat
-        # Fixed texts call the opponent a machine, so they do not fit a match between two people.
+        # Fixed texts call the opponent a machine, which does not fit a match between two people.
         person = match.players.get(other(seat)) == PERSON
         self._front = None if person or not fixed_texts else text_front(match.game, seat, closing=closing)
         self._talk: list[TalkEntry] = []
@@ -36,7 +37,7 @@ class SeatSession:
         self._unread = True
         self.turn = 0
         self.shown: SeatView | None = None
-        """The view after the last events; None: there were none."""
+        """The view after the last events; None: there have been none."""
 
     @property
     def fronted(self) -> bool:
@@ -44,7 +45,7 @@ class SeatSession:
         return self._front is not None
 
     def after(self, match: Match, events: Sequence[Event]) -> SeatSession:
-        """Return the session after new events of `match`; this one stays as it is, also if the game's code raises."""
+        """Return the session after new events in `match`; this one stays unchanged, even if the game's code raises."""
         then = copy.copy(self)
         then._talk = [*self._talk]
         if not (self._rules or self._front):
@@ -58,7 +59,7 @@ class SeatSession:
                     then._talk.append(TalkEntry("refused", invalid.reason))
         then._read(match, match.seen(self.seat))
         then.shown = then.view(match)
-        # What a page will show of it must raise here, not there.
+        # If anything that a page will show of this raises, it must raise here, not there.
         msgspec.to_builtins((then.shown, match.ended and format_payoff(match.game, match.ended.payoffs[self.seat])))
         return then
 
@@ -77,8 +78,8 @@ class SeatSession:
             self._since, self._unread = seen, False
 
     def refusal(self, match: Match, events: Sequence[Event]) -> str:
-        """Return the reason for which `events` reject the seat's reply, in the game's fixed text if it has any and the
-        study no texts of its own.
+        """Return the reason why `events` reject the seat's reply, in the game's fixed text if it has one and the study
+        has no texts of its own.
 
         "" if the reply was accepted.
         """

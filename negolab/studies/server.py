@@ -50,36 +50,36 @@ from negolab.studies.trial.stand_ins import browsers_study
 log = logging.getLogger("negolab.studies")
 
 TICK = 0.25
-"""Seconds between two runs of the periodic work."""
+"""Seconds between runs of the periodic work."""
 CODE = "code"
-"""Kind of the note with the hash and path of the researcher's own game, from when it was first served."""
+"""Kind of the note with the hash and path of the researcher's own game as first served."""
 HOLD_EVERY = 2.0
-"""Seconds between two checks of the claim on the database."""
+"""Seconds between checks of the claim on the database."""
 FIRST_PAUSE, MAX_PAUSE = 0.5, 10.0
-"""Seconds between two attempts to open the database after an outage; doubled after each that fails."""
+"""Seconds between attempts to open the database after an outage; doubled after each failure."""
 FROZEN = 15.0
-"""Seconds without a tick after which it counts as an outage that a database was waited for, this machine slept, or its
-clock was set forward."""
+"""Seconds without a tick after which a wait for the database, this machine's sleep, or a clock set forward counts as an
+outage."""
 LAST_ANSWERS = 0.2
-"""Seconds at the end for the refusals of requests that are under way."""
+"""Seconds at the end for refusing requests in progress."""
 STEADY = 15.0
-"""Seconds after which a database that came back counts as back for good."""
+"""Seconds after which a database that came back is considered back for good."""
 
 
 def listen(app: Switch, path: Path, owner: str | None = None, most: int = 2**20) -> tornado.httpserver.HTTPServer:
     """Serve an application on a Unix socket that only one user can open.
 
     Args:
-        app: The application, which may be exchanged.
+        app: The application, which may be replaced.
         path: Path of the socket.
         owner: Name of the user who may open it; None: the user of this process.
-        most: Largest size of a request's body in bytes.
+        most: Largest size of a request body in bytes.
 
     Returns:
         The server.
 
     Raises:
-        OSError: The socket cannot be made.
+        OSError: The socket cannot be created.
         LookupError: There is no such user.
     """
     server = tornado.httpserver.HTTPServer(app, max_body_size=most)
@@ -97,7 +97,7 @@ class Services(NamedTuple):
     admin: AdminService
 
     def close(self) -> None:
-        """Stop all of it at once; nothing more is saved."""
+        """Stop all services immediately; nothing more is saved."""
         self.database.close()
         self.admin.close()
         if self.study is not None:
@@ -107,12 +107,12 @@ class Services(NamedTuple):
 class Host:
     """The services behind the two sockets, or a refusal of every request while their database is away.
 
-    After an outage they are built anew from the database, as they are when the host is started again after a crash:
-    it alone knows whether what was saved last had arrived.
+    After an outage, they are rebuilt from the database, as when the host is restarted after a crash: only the database
+    knows whether what was saved last had arrived.
 
     Args:
         url: The database.
-        build: Builds the services of a database that was claimed.
+        build: Builds the services for a database that has been claimed.
     """
 
     def __init__(self, url: str, build: Callable[[Database], Services]) -> None:
@@ -133,9 +133,9 @@ class Host:
         Raises:
             DatabaseInUse: Another host has claimed it.
             OSError: A file cannot be used.
-            ValueError: The study or a model's endpoint is invalid, code of the researcher's own has changed, or the
+            ValueError: The study or a model's endpoint is invalid, the researcher's own code has changed, or the
                 database's disk is full.
-            sqlalchemy.exc.DBAPIError: The database takes no writes.
+            sqlalchemy.exc.DBAPIError: The database does not accept writes.
         """
         try:
             database.claim()
@@ -158,9 +158,9 @@ class Host:
             self.seats.app = seats_app(services.study)
 
     async def close(self) -> None:
-        """End the services, release the database, and send those away who wait for news."""
+        """End the services, release the database, and send away those waiting for news."""
         self._lose()
-        await asyncio.sleep(LAST_ANSWERS)  # until then `outage` keeps out of the log that their database is closed
+        await asyncio.sleep(LAST_ANSWERS)  # until then, `outage` keeps errors about the closed database out of the log
         self.outage.close()
 
     async def work(self, stop: asyncio.Event) -> None:
@@ -174,9 +174,9 @@ class Host:
                 await asyncio.wait_for(stop.wait(), TICK)
 
     def tick(self) -> None:
-        """Do the periodic work once; an error is logged and stops no other task, unless the database is away."""
+        """Do the periodic work once; an error is logged and stops no other task, unless the database is unreachable."""
         ticked, self._ticked = self._ticked, clock.time()
-        if self._ticked - ticked > FROZEN:  # nobody could answer meanwhile: no time limit may run out
+        if self._ticked - ticked > FROZEN:  # nobody could answer in the meantime: no time limit may expire
             self.outage.begin(f"nothing answered for {self._ticked - ticked:.0f} s, or the clock was set")
             return
         for task in self._tasks():
@@ -200,7 +200,7 @@ class Host:
             self._held = time.monotonic()
 
     def _lose(self) -> None:
-        """Refuse everything from now on, and leave the services to be built anew."""
+        """Refuse everything from now on, and have the services rebuilt."""
         services, self._services = self._services, None
         self.seats.app, self.admin.app = away_app(), away_app(self._why)
         if services is not None:
@@ -227,10 +227,10 @@ class Host:
 
 
 async def run(args: argparse.Namespace) -> None:
-    """Serve until SIGTERM or SIGINT, or until the launcher ends.
+    """Serve until SIGTERM or SIGINT, or until the launcher exits.
 
     Args:
-        args: Command-line arguments; see `main`. Only with `wait` may the database be away at the start.
+        args: Command-line arguments; see `main`. Only with `wait` may the database be unreachable at the start.
 
     Raises:
         DatabaseInUse: Another host holds the database.
@@ -249,7 +249,7 @@ async def run(args: argparse.Namespace) -> None:
     if not args.wait:
         host.open(Database(config.db))
     _end_with_parent(loop, stop)
-    servers = [listen(host.admin, args.admin, most=2**26)]  # the record of a long match is big
+    servers = [listen(host.admin, args.admin, most=2**26)]  # the record of a long match is large
     if args.study is not None and args.seats:
         servers.append(listen(host.seats, args.seats, args.owner))
     print("ready", flush=True)
@@ -260,10 +260,10 @@ async def run(args: argparse.Namespace) -> None:
 
 
 def _builder(args: argparse.Namespace, config: HostConfig) -> Callable[[Database], Services]:
-    """Return what builds the services of a database.
+    """Return the function that builds the services for a database.
 
     Raises:
-        ValueError: The study needs a model that is not known here, or whose price is not.
+        ValueError: The study needs a model that is not known here, or whose price is not known.
     """
     store = (lambda: Store(args.out, wait=3).for_single_matches()) if args.out else None
     study = None if args.study is None else read_study(args.study, at=args.study_at)
@@ -276,7 +276,7 @@ def _builder(args: argparse.Namespace, config: HostConfig) -> Callable[[Database
 
     def build(database: Database) -> Services:
         nonlocal models
-        if models is None:  # after an outage the code is still the one that was imported, and the ledger open
+        if models is None:  # after an outage, the imported code is unchanged, and the ledger is still open
             if study is not None:
                 _note_code(database, study, args.trust)
             models = config.models(_open_ledger(database, study, args.out) if config.endpoints else None)
@@ -287,9 +287,9 @@ def _builder(args: argparse.Namespace, config: HostConfig) -> Callable[[Database
 
 
 def _open_ledger(database: Database, study: Study | None, out: Path | None) -> Ledger:
-    """Open the account of what models took, beside the records, so that a restart gives no budget a second time.
+    """Open the ledger of models' usage, next to the records, so that a restart does not grant a budget twice.
 
-    Where it is not yet there, what the database holds of models' replies counts.
+    If there is none yet, models' replies in the database count.
     """
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
@@ -298,7 +298,8 @@ def _open_ledger(database: Database, study: Study | None, out: Path | None) -> L
 
 
 def _note_code(database: Database, study: Study, trust: bool) -> None:
-    """Note the hashes of the researcher's own game and players; ValueError if one changed, unless `trust` is set."""
+    """Note the hashes of the researcher's own game and players; raise ValueError if one changed, unless `trust` is
+    set."""
     game = catalog.source(study.loaded(study.treatments[0]))
     sources = {} if game is None else {game.reference: game.sha256}
     for loaded, name, _ in opponents(study):
@@ -317,7 +318,7 @@ def _note_code(database: Database, study: Study, trust: bool) -> None:
 
 
 def opponents(study: Study) -> Iterator[tuple[AnyGame, str, tuple[Seat, ...]]]:
-    """Yield the players of a study and those who take over from them, each with its game and the seats it may get."""
+    """Yield a study's players and those that take over from them, each with its game and the seats it may get."""
     for settings, _ in study.matches():
         for name in (settings.opponent or study.pairing.player, study.models.player if settings.has_model else None):
             if name is not None:
@@ -332,7 +333,7 @@ def reach(study: Study, models: KnownEndpoints) -> None:
 
 
 def check_prices(study: Study, config: HostConfig) -> None:
-    """Raise `ValueError` if a budget in money cannot be kept, because the price of a model is not known."""
+    """Raise `ValueError` if a money budget cannot be kept, because a model's price is not known."""
     limits = (config.budget, study.models.budget.usd, study.models.budget_each.usd)
     if all(limit is None for limit in limits):
         return
@@ -344,7 +345,7 @@ def check_prices(study: Study, config: HostConfig) -> None:
 
 
 def _end_with_parent(loop: asyncio.AbstractEventLoop, stop: asyncio.Event) -> None:
-    """Set `stop` when standard input closes: the launcher holds its other end, so that the host never outlives it."""
+    """Set `stop` when standard input closes: the launcher holds the other end, so that the host never outlives it."""
 
     def closed() -> None:
         if not os.read(0, 4096):

@@ -59,7 +59,7 @@ AnyStep = TypeVar("AnyStep", bound=BaseStep)
 
 
 class StudyService(PageService):
-    """A study that is being run: its authentication, page states, actions and scheduler.
+    """A running study: its authentication, page states, actions and scheduler.
 
     Args:
         database: The database of the study; this process must have claimed it.
@@ -79,7 +79,7 @@ class StudyService(PageService):
         self.journeys = Journeys(database, study)
         self.scheduler = Scheduler(database, study, self._sessions, self.presence, self.journeys)
         for participant in database.participants(study.name):
-            if participant.status == "withdrawn":  # the host may have stopped in the midst of it
+            if participant.status == "withdrawn":  # the host may have stopped in the middle of it
                 database.purge(participant.id)
                 self._lead_others_on(participant)
 
@@ -89,7 +89,7 @@ class StudyService(PageService):
         self.authenticator.close()
 
     def asks_models(self) -> bool:
-        """Return True while the answer of a language model is under way."""
+        """Return True while a language model's answer is in progress."""
         answering = (session for _, session in self._sessions.running() if session.thinking is not None)
         return any(name.startswith(MODEL_PREFIX) for session in answering for name in session.match.players.values())
 
@@ -117,12 +117,13 @@ class StudyService(PageService):
     # Page states.
 
     def _page_of(self, participant: Participant) -> StepPage | None:
-        """Return the page that a participant is at; None: the last one."""
+        """Return the page that a participant is on; None: the last one."""
         is_over = participant.status in ENDINGS and participant.status != "complete"
         return None if is_over else self.journeys.page(participant)
 
     def _shown_match(self, participant: Participant) -> StoredMatch | None:
-        """Return the match that a participant's page shows, running or finished; None: it has none, or waits for it."""
+        """Return the match that a participant's page shows, running or finished; None: it has none, or is waiting for
+        one."""
         page = self._page_of(participant)
         if page is None or not page.has_match:
             return None
@@ -139,7 +140,7 @@ class StudyService(PageService):
             return self._match_state(participant, page)
         number, total = self.journeys.steps(participant)
         about = {"title": self.study.title, "step": number, "steps": total, "left": self._left(participant, page)}
-        may_leave = participant.status != "complete" and not isinstance(page.step, ConsentStep)  # that has "decline"
+        may_leave = participant.status != "complete" and not isinstance(page.step, ConsentStep)  # which has "decline"
         return self._step_state(participant, page, {**about, "may_leave": may_leave})
 
     def _step_state(self, participant: Participant, page: StepPage, about: dict[str, Any]) -> PageState:
@@ -163,7 +164,7 @@ class StudyService(PageService):
     def _quiz_state(self, participant: Participant, quiz: QuizStep, about: dict[str, Any]) -> PageState:
         """Return the quiz, or the page that its last attempt leads to.
 
-        Here and not with the attempt, since the host may stop after saving that.
+        Done here and not with the attempt, because the host may stop after saving the attempt.
         """
         done, last = self._attempts(participant, quiz)
         wrong = wrong_answers(quiz.questions, {name: answer.is_right for name, answer in last.items()})
@@ -181,14 +182,14 @@ class StudyService(PageService):
         )
 
     def _attempts(self, participant: Participant, quiz: QuizStep) -> tuple[int, dict[str, Attempt]]:
-        """Return the number of attempts at a quiz, and the answers of the last one by name of the question."""
+        """Return the number of attempts at a quiz, and the answers in the last one, by name of the question."""
         names = {question.name for question in quiz.questions}
         made = [attempt for attempt in self._database.attempts(participant.id) if attempt.name in names]
         done = max((attempt.attempt for attempt in made), default=0)
         return done, {attempt.name: attempt for attempt in made if attempt.attempt == done}
 
     def _results(self, participant: Participant, text: str, about: dict[str, Any]) -> Results:
-        """Return the finished matches of a participant, with their own payoffs alone."""
+        """Return a participant's finished matches, with only their own payoffs."""
         ends, found, number = self._database.ends(self.study.name, participant=participant.id), [], 0
         for k, stored in enumerate(self._database.matches(self.study.name, participant=participant.id)):
             number += not stored.practice
@@ -213,7 +214,7 @@ class StudyService(PageService):
         return Waiting(title=self.study.title, step=number, steps=total, waited=waited, left=left)
 
     def _left(self, participant: Participant, page: StepPage) -> float | None:
-        """Return the seconds that are left for a page; None: no limit runs."""
+        """Return the seconds left for a page; None: no limit applies."""
         left = self.scheduler.time_for_page(participant, page)
         return None if left is None else max(0.0, left)
 
@@ -277,14 +278,14 @@ class StudyService(PageService):
 
     def _check_page(self, participant: Participant, action: Mapping[str, Any], kind: type[AnyStep]) -> AnyStep:
         """Return the step of the participant's page, which must be of this kind, without matches, and at the `place`
-        that the action names, if any; `NotDelivered` for a click on an outdated page."""
+        named in the action, if any; `NotDelivered` for a click on an outdated page."""
         page = self._page_of(participant)
         if page is None or not isinstance(page.step, kind) or not _is_at(action, place(page.number)):
             raise NotDelivered(texts.MOVED_ON)
         return page.step
 
     def _check_match(self, participant: Participant, action: Mapping[str, Any]) -> StoredMatch:
-        """Return the match that the participant's page shows, as `_check_page` does a page."""
+        """Return the match that the participant's page shows, checked as in `_check_page`."""
         stored = self._shown_match(participant)
         number, _ = self.journeys.steps(participant)
         if stored is None or not _is_at(action, place(number, stored.id)):
@@ -336,11 +337,11 @@ class StudyService(PageService):
         stored = self._check_match(participant, action)
         if stored.ended is None:
             raise NotDelivered(texts.NOT_OVER)
-        self._sessions.close(stored.id)  # reopened on demand if the partner's page still shows it
+        self._sessions.close(stored.id)  # reopened if the partner's page still shows it
         self.scheduler.go_on(participant, passed=participant.passed + 1)
 
     def _fault(self, participant: Participant, action: Mapping[str, Any]) -> None:
-        """End a match of the researcher's own game that a page cannot draw; lead on from one that is over."""
+        """End a match of the researcher's own game that a page cannot draw; move on from one that is over."""
         stored, where = self._check_match(participant, action), str(action.get("where"))[:300]
         if self.module is None:
             raise NotDelivered(texts.UNKNOWN_ACTION)
@@ -361,7 +362,7 @@ class StudyService(PageService):
         self._lead_others_on(participant)
 
     def _lead_others_on(self, participant: Participant) -> None:
-        """Lead others on from the matches of a participant who has withdrawn, which can be shown no more."""
+        """Move others on from a withdrawn participant's matches, which can no longer be shown."""
         for stored in self._database.matches(self.study.name, participant=participant.id):
             self._sessions.close(stored.id)
             for person in map(self._database.participant, stored.participants.values()):
@@ -378,14 +379,14 @@ class StudyService(PageService):
     # Actions of the experimenter.
 
     def end(self, number: int, reason: str) -> None:
-        """End the study for a participant and stop the match that they play.
+        """End the study for a participant and stop the match they are playing.
 
         Args:
             number: Number of the participant in the study.
             reason: Reason in words; stored as a note and in the stopped match's record.
 
         Raises:
-            AccessDenied: There is no such participant, `reason` is empty, or the study is over for them already.
+            AccessDenied: There is no such participant, `reason` is empty, or the study is already over for them.
         """
         participants = self._database.participants(self.study.name)
         participant = next((p for p in participants if p.number == number), None)
@@ -407,31 +408,32 @@ class StudyService(PageService):
         return None if self.study.game in catalog.game_names() else self.study.game
 
     def note_error(self, lease: str, error: BaseException) -> None:
-        """Store a note about an error in a request, without quoting text of participants (see `describe_error`)."""
+        """Store a note about an error in a request, without quoting participants' text (see `describe_error`)."""
         participant = self._database.leased(self.study.name, lease=lease)
         id = None if participant is None else participant.id
         self._database.note("error", "host", study=self.study.name, participant=id, detail=describe_error(error))
 
     def monitor(self) -> dict[str, Any]:
-        """Return the study's `Status` as plain data, with `present`: numbers of participants whose page is open, and
-        `gate`: what the participants' server reported last."""
+        """Return the study's `Status` as plain data, with `present`, the numbers of participants whose pages are open,
+        and `gate`, the last report of the participants' server."""
         participants = self._database.participants(self.study.name)
         present = [p.number for p in participants if self.presence.is_present(p.id)]
         seen = msgspec.to_builtins(status(self._database, self.study))
         return {**seen, "present": present, "gate": msgspec.to_builtins(self.gate)}
 
     def watch(self, match: str) -> Record:
-        """Return the record of a match of this study so far, for the researcher; AccessDenied for any other match."""
+        """Return the record so far of a match in this study, for the researcher; raise AccessDenied for any other
+        match."""
         stored = self._database.match(match)
         if stored is None or stored.study != self.study.name:
             raise AccessDenied("There is no such match in this study.")
         return self._database.record(match)
 
     def metrics(self) -> str:
-        """Return the numbers of the study for Prometheus."""
+        """Return the study's metrics for Prometheus."""
         return render(status(self._database, self.study), self.gate)
 
 
 def _is_at(action: Mapping[str, Any], where: str) -> bool:
-    """Return True if an action is of the page at that `place`, or names none."""
+    """Return True if an action comes from the page at the place `where`, or names no place."""
     return bool(action.get("place", where) == where)

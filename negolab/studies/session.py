@@ -1,4 +1,4 @@
-"""The session of a match with people: the match, its automated players and the seats of its people.
+"""The session of a match with people: the match, its automated players, and the seats of its people.
 
 Every event is saved before anyone sees it.
 """
@@ -35,24 +35,24 @@ from negolab.studies.texts import texts
 log = logging.getLogger("negolab.studies")
 
 SaveEvents = Callable[[Match, int, Sequence[Event]], None]
-"""Function that saves events: called with the match, the number of events saved before, and the new events."""
+"""Function that saves events: called with the match, the number of events saved so far, and the new events."""
 LEFT, STOPPED = "left by the person", "stopped by the person"
-"""Reasons that records give for matches and branches that a person stopped."""
+"""Reasons given in records for matches and branches that a person stopped."""
 FAILED = "the other seat's player failed"
 FAULT = "stopped by a fault: {where}"
-"""Reason that a record gives for a match which ended because code of its game or of a player raised."""
+"""Reason given in the record of a match that ended because code of its game or a player raised."""
 RAISED = "match %s: code of its game or of a player raised an exception"
 RETRY_SECONDS = 3.0
-"""Seconds after which a player that cannot be reached is asked again."""
+"""Seconds before an unreachable player is asked again."""
 LATE_SECONDS = 60.0
-"""Seconds without an answer after which a player counts as one that cannot be reached."""
+"""Seconds without an answer after which a player counts as unreachable."""
 REPLY_SECONDS = 10.0
 """Seconds that a scripted player may take to answer: it holds up all matches of its host."""
 UNLIMITED = Limits()
 
 
 class _Outage(NamedTuple):
-    """A player that cannot be reached: since when, by the clock, and the error that told it (None: no answer came)."""
+    """An unreachable player: since when, by the clock, and the error that showed it (None: no answer came)."""
 
     since: float
     error: Exception | None
@@ -61,20 +61,20 @@ class _Outage(NamedTuple):
 class MatchSession:
     """A match, its automated players, and a `SeatSession` for each person's seat.
 
-    Time limits start again when a session is resumed, so that downtime of the host is never charged to a participant.
+    Time limits start again when a session is resumed, so that the host's downtime is never charged to a participant.
 
     Args:
-        match: The match. Events that it holds already count as saved.
+        match: The match. Events already in it count as saved.
         players: Automated players by seat; every other seat is a person's.
         save: Saves new events durably; if it raises, the match returns to its last saved state. None: saves nothing.
-        delay: Seconds that a player's next answer is held back; None: no delay.
+        delay: Returns the seconds for which a player's next answer is held back; None: no delay.
         limits: Time limits; see `time_left`.
         closing: Words at the end in place of a game's own fixed closing; see `catalog.text_front`.
-        fixed_texts: Show a game's fixed texts, which call the other side a machine, where it has any.
-        patience: Seconds for which a language model that cannot be reached, or does not answer in `LATE_SECONDS`, is
-            waited for, beside its endpoint's own; 0: only by its endpoint.
-        fall_back: Returns the player that takes over a seat whose player failed, given the reason; None: nobody, and
-            the match is stopped.
+        fixed_texts: Show a game's fixed texts, if any, which call the other side a machine.
+        patience: Seconds to wait for a language model that cannot be reached or does not answer within `LATE_SECONDS`,
+            in addition to its endpoint's own patience; 0: only the endpoint waits.
+        fall_back: Given the reason, returns the player that takes over a seat whose player failed; None: nobody does,
+            and the match is stopped.
         check: Called with a seat before its player is asked; raises `RunFailed` if it must not be.
     """
 
@@ -98,9 +98,10 @@ class MatchSession:
         self.seat_sessions = {seat: seat_session(seat) for seat in SEATS if seat not in players}
         self.thinking: asyncio.Future[Any] | None = None
         self.changed_seats: frozenset[Seat] = frozenset()
-        """Seats of people whose view the last change has changed: nobody else may learn that there was one."""
+        """People's seats whose view changed with the last change: nobody else may learn that there was one."""
         self.fault = ""
-        """Where code of the game or of a player raised, which ended the match (see `locate_fault`); "": nowhere."""
+        """Place where code of the game or a player raised, which ended the match (see `locate_fault`); "" if
+        nowhere."""
         self._told: dict[Seat, tuple[SeatView, bool]] = {}
         self._save, self._delay, self._limits = save, delay, limits
         self._patience, self._fall_back, self._check = patience, fall_back, check
@@ -134,7 +135,7 @@ class MatchSession:
         return session
 
     def _open(self, stages: Iterable[Match]) -> None:
-        """Tell people and players what was played; if the code of a game or player raises, `advance` ends the match."""
+        """Tell people and players what was played; if code of the game or a player raises, `advance` ends the match."""
         try:
             for _ in stages:
                 self._keep(self._seats_after_news())
@@ -144,13 +145,13 @@ class MatchSession:
             self.fault = locate_fault(error)
 
     def watch(self, changed: Callable[[], None]) -> None:
-        """Register a callback that is called after every change."""
+        """Register a callback to be called after every change."""
         self._watchers.append(changed)
 
     def view(self, seat: Seat) -> SeatView:
         """Return the view of a person's seat as of the last saved event."""
         session = self.seat_sessions[seat]
-        # A fault ends the match, of which the seat is told nothing more.
+        # A fault ends the match, and the seat is told nothing more about it.
         return session.view(self.match) if self.fault or session.shown is None else session.shown
 
     def playing(self, title: str, seat: Seat, left: tuple[float, str] | None = None, **more: Any) -> Playing:
@@ -159,8 +160,8 @@ class MatchSession:
         Args:
             title: Title of the page.
             seat: Seat of the person whose page it is.
-            left: Seconds until the nearest time limit, and its kind; None: no limit runs.
-            **more: Further fields of `Playing`.
+            left: Seconds until the nearest time limit, and its kind; None: no limit applies.
+            **more: Other fields of `Playing`.
         """
         return Playing(
             title=title,
@@ -178,16 +179,16 @@ class MatchSession:
 
     @property
     def paused(self) -> bool:
-        """True while a player that cannot be reached is waited for."""
+        """True while the match is waiting for an unreachable player."""
         return self._outage is not None
 
     @property
     def pause(self) -> float:
-        """Seconds since it began to wait for a player that cannot be reached; 0: it does not."""
+        """Seconds since the match began waiting for an unreachable player; 0: it is not waiting."""
         return 0.0 if self._outage is None else clock.monotonic() - self._outage.since
 
     def time_left(self, seat: Seat) -> tuple[float, str] | None:
-        """Return the seconds until a seat's nearest limit and its kind, "reply" or "match"; None: no limit runs."""
+        """Return the seconds until a seat's nearest limit and its kind, "reply" or "match"; None: no limit applies."""
         return min(self._times_left(seat), default=None)
 
     def _times_left(self, seat: Seat) -> list[tuple[float, str]]:
@@ -201,14 +202,14 @@ class MatchSession:
         return ends
 
     def late_seats(self) -> list[Seat]:
-        """Return the seats to blame for a limit that is reached: who did not reply in time, or else who was asked for
-        half of the match's time or more."""
+        """Return the seats to blame when a limit is reached: those that did not reply in time, or else those that took
+        half of the match's time or more to answer."""
         reached = {seat: {kind for left, kind in self._times_left(seat) if left <= 0} for seat in self.seat_sessions}
         late = [seat for seat, kinds in reached.items() if "reply" in kinds]
         return late or [seat for seat, kinds in reached.items() if kinds and self._took_half(seat)]
 
     def _took_half(self, seat: Seat) -> bool:
-        """Return True if a seat was asked for half of the match's time or more; at least one person's seat was."""
+        """Return True if a seat took half of the match's time or more to answer; at least one person's seat did."""
         now = clock.monotonic()
         took = {s: past + (now - self._asked[s][1] if s in self._asked else 0) for s, past in self._took.items()}
         # Both may be asked at once, and a player may have taken the rest of the time.
@@ -222,10 +223,10 @@ class MatchSession:
         Args:
             seat: Seat of the person.
             text: Text of the reply.
-            turn: Number of replies that the person's page knows of; must be the seat's current one.
+            turn: Number of replies that the person's page knows of; must be the seat's current number.
 
         Returns:
-            The reason for which the game rejected the reply; "" if it was accepted.
+            The reason why the game rejected the reply; "" if it was accepted.
 
         Raises:
             NotDelivered: The match is over, the seat is not asked, the page is outdated, or the text is blank or too
@@ -245,7 +246,7 @@ class MatchSession:
         return refused
 
     def stop(self, reason: str) -> None:
-        """Abort the match, cancelling an answer that is under way; `reason` is recorded."""
+        """Abort the match, canceling any answer in progress; `reason` is recorded."""
         self.cancel()
         self._recover()
         with self._ending_at_fault(reason):
@@ -254,11 +255,11 @@ class MatchSession:
         self._notify()
 
     def fail(self, where: str, reason: str = "") -> None:
-        """Abort the match as it was last saved, without asking its game for anything.
+        """Abort the match as last saved, without calling its game's code.
 
         Args:
-            where: Where code of the game or of a player raised.
-            reason: Reason for which the match was about to be stopped.
+            where: Place where code of the game or a player raised.
+            reason: Reason why the match was about to be stopped.
         """
         if self._kept.ended is None:
             self.cancel()
@@ -271,17 +272,18 @@ class MatchSession:
 
     @contextmanager
     def _ending_at_fault(self, reason: str = "") -> Iterator[None]:
-        """End the match if the code inside, which calls the game or a player, raises; `reason` as for `fail`."""
+        """End the match if the code in the block, which calls the game or a player, raises; `reason` is as in
+        `fail`."""
         try:
             yield
-        except (GameFailed, RunFailed):  # a language model's failure, which may be outlasted
+        except (GameFailed, RunFailed):  # a language model's failure, which may pass
             raise
         except Exception as error:
             log.error(RAISED, self.match.id, exc_info=error)
             self.fail(locate_fault(error), reason or (self.match.ended and self.match.ended.reason) or "")
 
     def cancel(self) -> None:
-        """Cancel an answer that is under way."""
+        """Cancel any answer in progress."""
         if self.thinking is not None:
             self.thinking.cancel()
             self.thinking = None
@@ -310,7 +312,7 @@ class MatchSession:
         self._notify()
 
     def retry(self) -> None:
-        """Ask an automated player again whose last answer could not be saved."""
+        """Ask an automated player again if its last answer could not be saved."""
         if self.thinking is None and self._asked_player() is not None:
             self.advance()
 
@@ -329,7 +331,8 @@ class MatchSession:
         return await answer if inspect.isawaitable(answer) else answer
 
     def _think(self, seat: Seat, answer: Awaitable[Any], late: float = 0.0) -> None:
-        """Track an asynchronous answer as `thinking`; after `late` seconds the match pauses, until patience is over."""
+        """Track an asynchronous answer as `thinking`; after `late` seconds, the match pauses, until patience runs
+        out."""
         thinking = self.thinking = asyncio.ensure_future(answer)
         thinking.add_done_callback(partial(self._on_answer, self.match, seat))
         if self._patience > 0:
@@ -339,7 +342,7 @@ class MatchSession:
             _call_later(late + self._patience - self.pause, thinking, give_up)
 
     def _pause(self, error: Exception | None = None) -> None:
-        """Begin a pause, or note why it goes on."""
+        """Begin a pause, or note why it continues."""
         self._outage = _Outage(clock.monotonic() if self._outage is None else self._outage.since, error)
 
     def _pause_late(self) -> None:
@@ -347,7 +350,7 @@ class MatchSession:
         self._go_on()
 
     def _give_up(self, seat: Seat, thinking: asyncio.Future[Any], late: float) -> None:
-        """Wait no longer for an answer."""
+        """Stop waiting for an answer."""
         thinking.cancel()
         self.thinking = None
         told = None if self._outage is None else self._outage.error
@@ -355,7 +358,7 @@ class MatchSession:
         self._go_on()
 
     def _on_answer(self, match: Match, seat: Seat, answer: asyncio.Future[Any]) -> None:
-        """Submit a finished answer, unless the match was rolled back or ended since the question."""
+        """Submit a finished answer, unless the match has been rolled back or has ended since the question."""
         if answer is self.thinking:
             self.thinking = None
         if answer.cancelled():
@@ -378,7 +381,7 @@ class MatchSession:
             log.exception("a match could not continue")
 
     def _fail(self, seat: Seat, error: Exception) -> None:
-        """Ask a language model that cannot be reached again while patience lasts; then give its seat away or abort the
+        """Ask an unreachable language model again as long as patience lasts; then give its seat away or abort the
         match."""
         if not isinstance(error, BudgetReached | NoLegalMove):
             self._pause(error)
@@ -399,13 +402,13 @@ class MatchSession:
             resume_players(self.match, {seat: player})
 
     def _recover(self) -> None:
-        """End a pause; it counts towards no limit."""
+        """End a pause; it counts toward no limit."""
         self._began += self.pause
         self._outage = None
 
     def _log_failure(self, error: Exception, then: str = "") -> None:
-        """Log a model's failure by its kind: its text may quote a participant, whose words are kept in the database
-        alone."""
+        """Log a model's failure by its kind: its text may quote a participant, whose words are kept only in the
+        database."""
         log.warning("%s in match %s (%s)%s", FAILED, self.match.id, type(error).__name__, then)
 
     def _save_events(self) -> None:
@@ -414,7 +417,7 @@ class MatchSession:
         if not self.fault and len(self.match.events) > self._saved:
             with self._ending_at_fault():
                 seat_sessions = self._seats_after_news()
-        if not (news := self.match.events[self._saved :]):  # also after a fault, whose end is saved
+        if not (news := self.match.events[self._saved :]):  # even after a fault: the end that it causes is saved
             return
         if self._save is not None:
             try:
@@ -425,17 +428,17 @@ class MatchSession:
         self._keep(seat_sessions)
 
     def _seats_after_news(self) -> dict[Seat, SeatSession]:
-        """Return the sessions of people's seats after the events that they do not know yet."""
+        """Return the sessions of people's seats after the events that they do not yet know."""
         news = self.match.events[self._saved :]
         return {seat: session.after(self.match, news) for seat, session in self.seat_sessions.items()}
 
     def _keep(self, seat_sessions: Mapping[Seat, SeatSession]) -> None:
-        """Keep the match and what people were told, as what a fault or a failed save leads back to."""
+        """Keep the match and what people were told, as the state to which a fault or a failed save returns."""
         self.seat_sessions = dict(seat_sessions)
         self._saved, self._kept = len(self.match.events), self.match.snapshot()
 
     def _notify(self) -> None:
-        """Time each seat from when it was asked, which a rejected reply does not change, and call the watchers."""
+        """Start timing each seat when it is asked (a rejected reply does not restart it), and call the watchers."""
         now = clock.monotonic()
         for seat in self.seat_sessions:
             seen = self.match.seen(seat) if self.match.asks(seat) else None
@@ -461,7 +464,7 @@ def _call_later(seconds: float, thinking: asyncio.Future[Any], work: Callable[[]
 
 
 def resume_players(match: Match, players: Mapping[Seat, Player]) -> None:
-    """Give players that take over a running match what their seats have seen and said so far."""
+    """Give players that join a running match what their seats have seen and said so far."""
     if len(match.events) == 1:
         return
     for seat, player in players.items():

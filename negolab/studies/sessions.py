@@ -47,7 +47,8 @@ def _is_outside(name: str) -> bool:
 
 
 def _choice(header: Header, people: Collection[Seat]) -> CodeSource:
-    """Return how this user's list of what is trusted names a match of free play that was begun, with its players."""
+    """Return the entry in this user's list of trusted code for a match of free play that was begun, with its
+    players."""
     chosen = msgspec.json.encode([header, sorted(people)])
     return CodeSource(f"match {header.id}", hashlib.sha256(chosen).hexdigest())
 
@@ -60,14 +61,14 @@ class OpenSession(NamedTuple):
 
 
 class SessionManager:
-    """Open sessions of a study, or of free play, by the match's id: running ones, and finished ones still shown.
+    """Open sessions of a study, or of free play, by match id: running ones, and finished ones still shown.
 
-    Set `endings` to the function that returns the ways of ending, by participant id, that a match which has ended
-    brings about, and `delay` to the one that returns the thinking time of a match's player.
+    Set `endings` to the function that returns the ways of ending, by participant id, that result from a match that has
+    ended, and `delay` to the one that returns the thinking time of a match's player.
 
     Args:
-        database: The database that all events are saved to.
-        changed: Called after every change of a match, with the seats whose view has changed.
+        database: The database to which all events are saved.
+        changed: Called after every change to a match, with the seats whose view has changed.
         study: The study; None: free play.
         store: Opens the folder to which finished records are also appended; None: no folder.
         models: Endpoints of language models that may take a seat.
@@ -89,12 +90,12 @@ class SessionManager:
         self.model_failed: Callable[[StoredMatch], None] = lambda stored: None
         self._open: dict[str, OpenSession] = {}
         self._failed: dict[str, Fallback] = {}
-        """Failures of models that end their matches, by the match's id, until they are saved with the end."""
+        """Failures of models that end their matches, by match id, until they are saved with the end."""
         self._paused = set() if study is None else set(database.pauses(study.name))
         self._budget = None if study is None or not study.models.is_limited else self._spent(study)
 
     def _spent(self, study: Study) -> ModelBudget:
-        """Count what models took before this host began."""
+        """Count what models used before this host started."""
         budget = ModelBudget(study.models)
         for stored in self._database.matches(study.name):
             budget.add(stored.participants.values(), self._database.record(stored.id).events)
@@ -112,11 +113,11 @@ class SessionManager:
         """Save a new match and open its session.
 
         Args:
-            match: The match as it was dealt.
+            match: The match as dealt.
             people: The participant's id for each person's seat; None for a person outside any study.
             treatment: Name of the treatment.
             practice: Practice round, from 1; 0 for a real match.
-            endings: Ways of ending by participant id, for a match that is over as it was dealt.
+            endings: Ways of ending by participant id, for a match that is over as dealt.
 
         Raises:
             ValueError: A player cannot play its seat.
@@ -147,14 +148,14 @@ class SessionManager:
         return self._opened(stored, MatchSession.resumed(record, players, **self._options(stored)))
 
     def _players(self, record: Record, stored: StoredMatch) -> dict[Seat, Player]:
-        """Make the automated players that a record names, or that took over from them."""
+        """Create the automated players that a record names, or those that took over from them."""
         names = {**record.header.players, **self._substitutes(stored)}
         if stored.ended is None:
             self._check_chosen(stored, record.header, names.values())
         return {seat: self._player(record, seat, name) for seat, name in names.items() if seat not in stored.people}
 
     def _check_chosen(self, stored: StoredMatch, header: Header, names: Iterable[str]) -> None:
-        """Raise `ValueError` for a model or program that was not chosen here: the database may be a stranger's."""
+        """Raise `ValueError` for a model or program that was not chosen here: the database may come from a stranger."""
         study = self._study
         for name in filter(_is_outside, names):
             if not (is_trusted(_choice(header, stored.people)) if study is None else name in study.players()):
@@ -172,7 +173,8 @@ class SessionManager:
         return {} if fallback is None or fallback.player is None else {fallback.seat: fallback.player}
 
     def _options(self, stored: StoredMatch) -> dict[str, Any]:
-        """Return the options of a match's session. A delay is drawn from the seed, so that a restart draws the same."""
+        """Return the options of a match's session. Delays are drawn from the seed, so that a restart draws the same
+        ones."""
         if self._study is None:
             return {"save": self._save}
         delay = self.delay(stored)
@@ -184,7 +186,7 @@ class SessionManager:
             "save": self._save,
             "delay": seconds,
             "limits": self._study.limits,
-            # A game's own last words may sound as if nothing more were to be done.
+            # A game's own last words may sound as if there were nothing left to do.
             "closing": texts.MATCH_OVER,
             "fixed_texts": self._study.has_fixed_texts,
             "patience": self._study.models.patience,
@@ -205,7 +207,7 @@ class SessionManager:
         return self._player(self._database.record(stored.id), seat, name)
 
     def _check_budget(self, stored: StoredMatch, seat: Seat) -> None:
-        """Raise `BudgetReached` if a model must not be asked any more."""
+        """Raise `BudgetReached` if a model must not be asked anymore."""
         session = self._open.get(stored.id)
         is_model = session is not None and session.session.match.players[seat].startswith(MODEL_PREFIX)
         if self._budget is not None and is_model and seat not in self._substitutes(stored):
@@ -219,7 +221,7 @@ class SessionManager:
         return session
 
     def _keep_pause(self, stored: StoredMatch, session: MatchSession) -> None:
-        """Keep in the database that a match has begun to wait for its model, or goes on."""
+        """Record in the database that a match has begun to wait for its model, or continues."""
         if session.paused == (stored.id in self._paused):
             return
         model = next(session.match.players[seat] for seat in session.players) if session.paused else ""
@@ -231,7 +233,7 @@ class SessionManager:
         self._open.pop(match, None)
 
     def cancel(self) -> None:
-        """Cancel all answers that are under way."""
+        """Cancel all answers in progress."""
         for _, session in self._open.values():
             session.cancel()
 
@@ -255,7 +257,7 @@ class SessionManager:
             self._write_to_folder(self._database.record(match.id))
 
     def write_missing(self) -> None:
-        """Append finished records of free play that the folder lacks, as after a crash.
+        """Append finished records of free play that are missing from the folder, as after a crash.
 
         Raises:
             OSError: The folder cannot be written.
@@ -270,7 +272,7 @@ class SessionManager:
                         store.append(self._database.record(id))
 
     def _write_to_folder(self, record: Record) -> None:
-        """Append a finished record to the folder; after a failure `write_missing` does it at the next start."""
+        """Append a finished record to the folder; after a failure, `write_missing` does so at the next start."""
         if self._store is None:
             return
         try:

@@ -19,7 +19,7 @@ ERROR = "error"
 """Kind of the notes that count as errors."""
 
 _LATEST = 20
-"""Number of latest errors that a status describes."""
+"""Number of recent errors that a status describes."""
 
 
 class Person(msgspec.Struct, frozen=True, kw_only=True):
@@ -32,11 +32,11 @@ class Person(msgspec.Struct, frozen=True, kw_only=True):
     treatment: str | None
     """Name of the treatment; None: not started."""
     status: str
-    """State in the study: "invited", "waiting", "playing" or a way of ending."""
+    """State in the study: "invited", "waiting", "playing" or an ending."""
     opened: bool
     """True if they have opened the study."""
     since: float
-    """Start of the present status or match, in seconds since 1970."""
+    """Start of the current status or match, in seconds since 1970."""
     idle: float | None = None
     """Seconds since the last event of the running match; None: no match is running."""
     match: str | None = None
@@ -58,9 +58,9 @@ class TreatmentCount(msgspec.Struct, frozen=True, kw_only=True):
     complete: int
     dropped: int
     paid: int = 0
-    """Number of participants who earned something, those taken out by their panel left out."""
+    """Number of participants who earned something, not counting those taken out by their panel."""
     earned: int = 0
-    """Their earnings together, in smallest units of `Status.currency`."""
+    """Their total earnings, in smallest units of `Status.currency`."""
 
 
 class Status(msgspec.Struct, frozen=True, kw_only=True):
@@ -71,10 +71,10 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     at: float
     """Time of the status, in seconds since 1970."""
     people: tuple[Person, ...]
-    """Those of links for tests too, whom the counts leave out."""
+    """Participants, including those of test links, whom the counts leave out."""
     cells: tuple[TreatmentCount, ...]
     running: int
-    """Number of running matches, practice included."""
+    """Number of running matches, including practice."""
     ended: dict[str, int]
     """Number of finished real matches by their end, such as "AGREED"."""
     errors: tuple[str, ...]
@@ -82,14 +82,14 @@ class Status(msgspec.Struct, frozen=True, kw_only=True):
     currency: Currency | None = None
     """Currency of the earnings; None: the study does not pay."""
     fallbacks: dict[str, Fallback] = {}
-    """Replacements of language models, by the match's id."""
+    """Replacements of language models, by match id."""
     paused: dict[str, Pause] = {}
-    """Running matches that wait for a language model now, by the match's id."""
+    """Running matches now waiting for a language model, by match id."""
     models: str = ""
-    """Use of language models so far, in words; "": the study has none."""
+    """Usage of language models so far, in words; "": the study has none."""
 
     def waits(self) -> list[str]:
-        """Say how many matches wait for which language model now, and since when."""
+        """Say how many matches are now waiting for which language model, and since when."""
         since = defaultdict(list)
         for pause in self.paused.values():
             since[pause.model].append(pause.since)
@@ -184,7 +184,7 @@ def _person(
 
 
 def _since(p: Participant, match: StoredMatch | None) -> float:
-    """Return when the present status or match of a participant began, in seconds since 1970."""
+    """Return when a participant's current status or match began, in seconds since 1970."""
     if p.ended is not None:
         return p.ended
     if p.status == "playing" and match is not None:
@@ -195,7 +195,7 @@ def _since(p: Participant, match: StoredMatch | None) -> float:
 def _counts(
     study: Study, people: list[Participant], returned: Collection[str], earned: Mapping[str, int]
 ) -> tuple[TreatmentCount, ...]:
-    """Count participants by treatment: those of the file in its order, then those it no longer has."""
+    """Count participants by treatment: first the treatments in the file, in order, then those no longer in it."""
     weights = dict(study.cells)
     assigned = dict.fromkeys(p.treatment for p in people if p.treatment is not None)
     return tuple(_count(name, weights.get(name, 0), people, returned, earned) for name in {**weights, **assigned})

@@ -1,6 +1,6 @@
 """The steps of a study: what a participant passes through, in order.
 
-Each step has one page or, where matches are played, one for each of its rounds.
+Each step has one page or, if matches are played in it, one for each round.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Delay(TomlTable, frozen=True):
             raise ValueError(f"median must lie between least and most, {self.least:g} to {self.most:g} s")
 
     def seconds(self, rng: random.Random) -> float:
-        """Draw a delay in seconds; takes one draw from `rng` in any case, so that later draws stay the same."""
+        """Draw a delay in seconds; always take one draw from `rng`, so that later draws stay the same."""
         drawn = rng.gauss(0.0, 1.0)
         if self.median == 0:
             return 0.0
-        # `exp` overflows beyond about 709; so far out the bounds decide anyway.
+        # `exp` overflows beyond about 709; that far out, the bounds decide anyway.
         power = min(max(log(self.median) + self.spread * drawn, -700.0), 700.0)
         return min(max(exp(power), self.least), self.most)
 
@@ -48,12 +48,12 @@ class BaseStep(TomlTable, frozen=True, kw_only=True, tag_field="kind"):
     """Base of the steps; `kind` names the step in the file."""
 
     seconds: Positive | None = None
-    """Time limit of its page in seconds; None: no limit. After it the study ends for the participant, but after the
-    last match it goes on with the next step."""
+    """Time limit of its page in seconds; None: no limit. When it expires, the study ends for the participant; after the
+    last match, it continues with the next step instead."""
 
     @property
     def kind(self) -> str:
-        """Name of the kind of step."""
+        """Name of the step's kind."""
         return str(self.__struct_config__.tag)
 
 
@@ -70,15 +70,16 @@ class InstructionsStep(BaseStep, frozen=True, kw_only=True, tag="instructions"):
 
 
 MOST_ATTEMPTS = 100
-"""Attempts at any quiz: each is kept, and nobody may fill the database."""
+"""Most attempts at any quiz: each is stored, and nobody may fill up the database."""
 
 
 class QuizStep(BaseStep, frozen=True, kw_only=True, tag="quiz"):
-    """Comprehension questions; who has answered `attempts` times without all being right is out of the study."""
+    """Comprehension questions; anybody who has answered `attempts` times without getting all of them right is out of
+    the study."""
 
     questions: tuple[QuizQuestion, ...]
     attempts: Count | None = None
-    """None: as many as it takes, at most `MOST_ATTEMPTS`."""
+    """Number of attempts; None: as many as it takes, but at most `MOST_ATTEMPTS`."""
     text: str = ""
     """Text above the questions."""
 
@@ -96,7 +97,7 @@ class QuestionsStep(BaseStep, frozen=True, kw_only=True, tag="questions"):
 
 
 class RoundsStep(BaseStep, frozen=True, kw_only=True):
-    """Base of the steps in which matches are played. What is left out is as the treatment says."""
+    """Base of the steps in which matches are played. Options left out are the treatment's."""
 
     matches: Annotated[int, Meta(ge=1, le=MOST_ROUNDS)] = 1
     """Number of rounds."""
@@ -108,7 +109,7 @@ class RoundsStep(BaseStep, frozen=True, kw_only=True):
     delay: Delay | None = None
     """Thinking time of the player."""
     disclosure: str | None = None
-    """Text on who sits across, shown above the table."""
+    """Text about who sits across, shown above the table."""
 
     def __post_init__(self) -> None:
         if self.seconds is not None:
@@ -116,9 +117,9 @@ class RoundsStep(BaseStep, frozen=True, kw_only=True):
 
 
 class PracticeStep(RoundsStep, frozen=True, kw_only=True, tag="practice"):
-    """Practice matches against a player, which do not count; stored data mark them.
+    """Practice matches against a player, which do not count and are marked in stored data.
 
-    With a preset or parameters of its own nothing of the treatment's is added to them.
+    If the step has its own preset or parameters, nothing is added from the treatment's.
     """
 
     @override
@@ -132,13 +133,13 @@ class MatchStep(RoundsStep, frozen=True, kw_only=True, tag="match"):
     """Matches that count."""
 
     matching: Literal["stranger", "partner"] = "stranger"
-    """Against people: nobody whom they have met before in the study, or the same person in all rounds of the step."""
+    """Opponents among people: nobody met before in the study, or the same person in all rounds of the step."""
     roles: Literal["fixed", "alternating", "drawn"] = "fixed"
-    """Seats over the rounds of the step: the same, in turns, or drawn anew."""
+    """Seats over the rounds of the step: the same, alternating, or drawn anew."""
     deals: Literal["own", "shared"] = "own"
-    """Each match has a deal of its own, or the same for all participants in the same round."""
+    """Deals: each match has its own, or all participants share the same one in the same round."""
     seeds: tuple[int, ...] = ()
-    """Seed of the deal of each round; (): drawn from the study's seed."""
+    """Seed of each round's deal; (): drawn from the study's seed."""
 
     @override
     def __post_init__(self) -> None:
@@ -162,7 +163,7 @@ class EndStep(BaseStep, frozen=True, kw_only=True, tag="end"):
 
 Step = ConsentStep | InstructionsStep | QuizStep | QuestionsStep | PracticeStep | MatchStep | ResultsStep | EndStep
 KINDS: dict[str, type[BaseStep]] = {str(kind.__struct_config__.tag): kind for kind in Step.__args__}
-"""Kinds of steps by their names in the file."""
+"""Kinds of steps, by their names in the file."""
 
 
 class StepPage(NamedTuple):
@@ -187,7 +188,7 @@ class StepPage(NamedTuple):
 
 
 def pages(steps: Sequence[Step]) -> tuple[StepPage, ...]:
-    """Return the pages of steps, without the last one, which stays."""
+    """Return the pages of these steps, except the last page, which stays."""
     shown = ((number, step) for number, step in enumerate(steps, 1) if not isinstance(step, EndStep))
     return tuple(
         StepPage(step, number, round)
@@ -199,7 +200,7 @@ def pages(steps: Sequence[Step]) -> tuple[StepPage, ...]:
 def count_common(sequences: Sequence[Sequence[StepPage]]) -> int:
     """Count the leading pages that are the same in all sequences, up to the first match.
 
-    Who is past them needs a treatment.
+    A participant who is past them needs a treatment.
     """
     for i, alike in enumerate(zip(*sequences, strict=False)):
         if alike[0].has_match or any(page != alike[0] for page in alike):
@@ -208,7 +209,7 @@ def count_common(sequences: Sequence[Sequence[StepPage]]) -> int:
 
 
 def check_steps(steps: Sequence[Step], consent: str, instructions: str) -> None:
-    """Raise `ValueError` for steps in an order in which nobody can take part."""
+    """Raise `ValueError` if the steps are in an order in which nobody can take part."""
     kinds = [step.kind for step in steps]
     if "match" not in kinds:
         raise ValueError('no step has kind = "match": add one')

@@ -52,15 +52,15 @@ class Treatment(TomlTable, frozen=True):
     params: dict[str, Any] = {}
     """Parameters of the game that differ from the preset's."""
     opponent: str | None = None
-    """A player, such as "boulware" or "mine.py:Haggler,beta=2", a file relative to the study file's folder; None:
+    """A player, such as "boulware" or "mine.py:Haggler,beta=2", with files relative to the study file's folder; None:
     another participant."""
     seat: Literal["A", "B", "random"] = "random"
     """Seat of the participant against a player; pairs always draw their seats."""
     delay: Delay = Delay()
     disclosure: str = ""
-    """Text on who sits across, shown above the table."""
+    """Text about who sits across, shown above the table."""
     steps: tuple[Step, ...] = ()
-    """Steps of its own, in place of the study's; (): the study's."""
+    """The treatment's own steps, in place of the study's; (): the study's."""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -78,7 +78,7 @@ class Treatment(TomlTable, frozen=True):
         return (self.opponent or "").startswith(MODEL_PREFIX)
 
     def settings(self, step: RoundsStep) -> Treatment:
-        """Return the treatment with what a step says of its matches."""
+        """Return the treatment with what a step says about its matches."""
         own = isinstance(step, PracticeStep) and bool(step.preset or step.params)
         return msgspec.structs.replace(
             self,
@@ -106,12 +106,13 @@ class Limits(TomlTable, frozen=True):
 
 
 class Pairing(TomlTable, frozen=True):
-    """Wait for a partner in treatments without an opponent."""
+    """The wait for a partner in treatments without an opponent."""
 
     wait: Positive = 300.0
     """Longest wait in seconds."""
     then: str = "end"
-    """At the end of the wait: "end" the study for the participant, or the name of a player as the opponent."""
+    """Action when the wait is over: "end" ends the study for the participant; a player's name makes that player the
+    opponent."""
 
     def __post_init__(self) -> None:
         check_text(self.then, "then")
@@ -123,13 +124,13 @@ class Pairing(TomlTable, frozen=True):
 
 
 class Practice(TomlTable, frozen=True):
-    """Practice matches against a player before the real match; stored data mark them, and they do not count."""
+    """Practice matches against a player before the real match; they do not count and are marked in stored data."""
 
     matches: Annotated[int, Meta(ge=0, le=MOST_ROUNDS)] = 0
     opponent: str = ""
     """Name of the player."""
     preset: str | None = None
-    """None: the game's default preset."""
+    """Preset; None: the game's default."""
     params: dict[str, Any] = {}
     """Parameters of the game that differ from the preset's."""
     delay: Delay | None = None
@@ -144,27 +145,27 @@ class Study(TomlTable, frozen=True):
     """A study as defined by its file."""
 
     name: str
-    """Name in the database and in links; the file's name unless the file sets it."""
+    """Name in the database and in links; the file name unless the file sets it."""
     title: str
     """Title that participants see."""
     game: str
     """Name of the game, or the resolved path of a .py file."""
     treatments: tuple[Treatment, ...]
     closing: str
-    """Text below the last page's sentence, for those who finish."""
+    """Text below the sentence on the last page, for those who finish."""
     instructions: str = ""
     consent: str = ""
-    """Text to agree to; "": no consent is asked for."""
+    """Text to agree to; "": no consent is required."""
     steps: tuple[Step, ...] = ()
     """Steps of a participant in order; (): consent, questions, instructions, practice, a match, questions."""
     endings: dict[Ending, str] = {}
-    """Sentences of the last page that replace the default ones."""
+    """Sentences on the last page that replace the default ones."""
     codes: dict[Ending, str] = {}
     """Completion codes."""
     links: dict[Ending, str] = {}
-    """Links on the last page back to the panel, by https; `{code}` stands for the completion code."""
+    """https links on the last page back to the panel; `{code}` stands for the completion code."""
     payment: Payment | None = None
-    """None: the study says nothing of payment."""
+    """Payment; None: the study says nothing about payment."""
     limits: Limits = Limits()
     pairing: Pairing = Pairing()
     models: ModelSeats = ModelSeats()
@@ -175,7 +176,7 @@ class Study(TomlTable, frozen=True):
     texts: dict[str, str] = {}
     """Texts in place of the default ones, by key; see `negolab.studies.texts`."""
     external: str | None = None
-    """Query parameter in which the open link must carry an outside panel's id; None: none is required."""
+    """Query parameter in which the open link must carry an outside panel's id; None: no id is required."""
     expires: Annotated[float, Meta(gt=0, le=3650)] = 30
     """Days for which a link is valid."""
     text: str = ""
@@ -224,7 +225,7 @@ class Study(TomlTable, frozen=True):
 
     @property
     def consents(self) -> list[str]:
-        """Texts of consent, of all treatments."""
+        """Consent texts of all treatments."""
         consents = (step for _, step in self.all_steps() if isinstance(step, ConsentStep))
         return list(dict.fromkeys(step.text or self.consent for step in consents))
 
@@ -242,7 +243,7 @@ class Study(TomlTable, frozen=True):
     def has_fixed_texts(self) -> bool:
         """True if tables show a game's fixed texts, which call the other side a machine.
 
-        In a study with people or language models, or with a `disclosure`, its file alone says who sits across, and all
+        In a study with people or language models, or with a `disclosure`, only its file says who sits across, and all
         treatments show the same words.
         """
         return not any(settings.paired or settings.has_model or settings.disclosure for settings, _ in self.matches())
@@ -288,16 +289,16 @@ class Study(TomlTable, frozen=True):
         return {step.kind for _, step in self.all_steps()}
 
     def matches(self) -> list[tuple[Treatment, RoundsStep]]:
-        """Return the settings of all matches, practice included, each with its step."""
+        """Return the settings of all matches, including practice, each with its step."""
         return [(t.settings(step), step) for t, step in self.all_steps() if isinstance(step, RoundsStep)]
 
     def players(self) -> set[str]:
-        """Return the names of the automated players, with those who take over."""
+        """Return the names of the automated players, including those that take over."""
         more = self.pairing.player, self.models.player
         return {name for settings, _ in self.matches() for name in (settings.opponent, *more) if name}
 
     def asked(self) -> list[Question]:
-        """Return the questions of all treatments, without those of quizzes."""
+        """Return the questions of all treatments, except those in quizzes."""
         asking = (step for _, step in self.all_steps() if isinstance(step, QuestionsStep))
         return list({question.name: question for step in asking for question in step.questions}.values())
 

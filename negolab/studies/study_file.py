@@ -1,4 +1,4 @@
-"""Reading of a study file, and the checks that the study can be run; `study_config` holds the options."""
+"""Reading of a study file, and checks that the study can be run; `study_config` holds the options."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def read_study(path: str | Path, at: Path | None = None, *, check_texts: bool = 
         check_texts: Refuse what is wrong in `[texts]`.
 
     Raises:
-        ValueError: The file cannot be read, or the study cannot be run; names the file and the place in it.
+        ValueError: The file cannot be read, or the study cannot be run; the error names the file and the place in it.
     """
     file, path = Path(path), at or Path(path)
     words = read_text(file)
@@ -62,7 +62,7 @@ def parse_study(text: str, path: Path, *, check_texts: bool = True) -> Study:
         check_texts: Refuse what is wrong in `[texts]`.
 
     Raises:
-        ValueError: The text is no valid study; names the place of the mistake.
+        ValueError: The text is not a valid study; the error names the place of the mistake.
     """
     table = validation.parse_toml(text, Study, own=("text",))
     game = table.get("game")
@@ -85,14 +85,14 @@ def parse_study(text: str, path: Path, *, check_texts: bool = True) -> Study:
 
 
 def _without_defaults(study: Study) -> Study:
-    """Drop the texts that are the default ones, so that a pasted list of all texts changes nothing."""
+    """Drop texts equal to the defaults, so that pasting a list of all texts changes nothing."""
     defaults = catalogue(study)
     own = {key: text for key, text in study.texts.items() if text != defaults[key]}
     return msgspec.structs.replace(study, texts=own)
 
 
 def _locate_scenarios(table: dict[str, Any], folder: Path) -> None:
-    """Make the paths of scenario files absolute: they begin at the study file's folder."""
+    """Make the paths of scenario files, which are relative to the study file's folder, absolute."""
     for part in (*_tables(table.get("treatments")), *_tables([table.get("practice")]), *_all_steps(table)):
         for place, key in ((part, "preset"), *((params, "scenario") for params in _tables([part.get("params")]))):
             name = place.get(key)
@@ -101,7 +101,7 @@ def _locate_scenarios(table: dict[str, Any], folder: Path) -> None:
 
 
 def _load_players(table: dict[str, Any], folder: Path) -> None:
-    """Load the code of players of the researcher's own, and name them as records do; ValueError names the place."""
+    """Load the code of the researcher's own players, and name them as records do; a ValueError names the place."""
     parts = [
         *((f"treatment {t.get('name')!r}: opponent", t, "opponent") for t in _tables(table.get("treatments"))),
         *(("practice: opponent", t, "opponent") for t in _tables([table.get("practice")])),
@@ -121,7 +121,7 @@ def _all_steps(table: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _check_steps(steps: list[dict[str, Any]], where: str) -> None:
-    """Raise `ValueError` for a step that is none; names its place."""
+    """Raise `ValueError`, with the place, for an entry that is not a step."""
     for number, step in enumerate(steps, 1):
         place = f"{where}step {number} of {len(steps)}"
         kind = KINDS.get(str(step.get("kind")))
@@ -137,7 +137,7 @@ def _tables(values: Any) -> list[dict[str, Any]]:
 
 
 def _check_tables(study: Study, table: dict[str, Any]) -> None:
-    """Raise `ValueError`, with the place, for what does not go together in the tables of a file."""
+    """Raise `ValueError`, with the place, for tables in a file that do not go together."""
     if not study.practice.matches and study.practice != Practice():
         raise ValueError("practice: matches is 0: set the number, or delete [practice]")
     for settings, step in study.matches():
@@ -170,7 +170,7 @@ def _playable(study: Study, settings: Treatment, step: RoundsStep) -> None:
 
 
 def _seat_advice(settings: Treatment, step: RoundsStep, alternates: bool, error: str) -> str:
-    """Return what to do about a player that cannot take a seat; "" for any other error."""
+    """Return advice about a player that cannot take a seat; "" for any other error."""
     if "sits at" not in error:
         return ""
     if alternates:
@@ -183,7 +183,7 @@ def _seat_advice(settings: Treatment, step: RoundsStep, alternates: bool, error:
 
 
 def catalogue(study: Study) -> dict[str, str]:
-    """Return the default texts of a study by key: of any study, of its game, and of what its parameters name."""
+    """Return a study's default texts by key: those of any study, of its game, and of what its parameters name."""
     games = [study.loaded(settings) for settings, _ in study.matches()]
     found = gate_texts.defaults() | page_texts.defaults() | table_texts.defaults()
     own = catalog.part(games[0], "WORDS")
@@ -215,11 +215,11 @@ _TEXTS_OF = {
         *("table.find_hint", "table.options", "table.play", "table.last_try"),
     ),
 }
-"""Keys of the texts, or of groups of them, that nobody reads in a study without this part."""
+"""Keys of the texts, or groups of texts, that nobody reads in a study without this part."""
 
 
 def needed_texts(study: Study) -> dict[str, str]:
-    """Return those default texts of the catalogue that somebody in this study may read, by key."""
+    """Return the default texts in the catalog that somebody in this study may read, by key."""
     kinds = study.kinds()
     has = {
         **{kind: kind in kinds for kind in ("practice", "quiz", "results")},

@@ -1,7 +1,8 @@
-"""All texts of a study that a participant reads, but a game's own: its pages, its tables, the small pages of its link.
+"""All texts in a study that a participant reads, except the game's: on its pages, its tables and its link's small
+pages.
 
 Change or translate them in a study file (`[texts]`); `negolab study texts STUDY` lists them. `str.format` fills in the
-names in braces. A game's own are its part `WORDS`.
+names in braces. A game's own texts are in its `WORDS`.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ from negolab.game import End, Game, Invalid
 from negolab.texts import Texts, are_overridden
 
 texts = Texts("page", __file__)
-"""Texts of a participant's page around a game: its pages, its buttons, the reasons for what was not done."""
+"""Texts of a participant's page around a game: its pages, its buttons, and the reasons why something was not done."""
 gate_texts = Texts("gate", __file__)
-"""The small pages before a participant has a kernel, and the banners of a page that has lost its own."""
+"""The small pages shown before a participant has a kernel, and the banners on a page that has lost its kernel."""
 table_texts = Texts("table", __file__)
-"""Texts that the tables of all games share, and of the table of a game that has none of its own."""
+"""Texts that the tables of all games share, and those of the table for a game that has none of its own."""
 
 
 _RENAMED = {
@@ -50,7 +51,7 @@ _GONE = {
         "price_steps.cent_less price_steps.cent_more received round_axis standing_offer units_axis"
     ),
 }
-"""Texts of earlier versions of which there is nothing left, by their group."""
+"""Texts of earlier versions that no longer exist, by group."""
 _REWORDED = {
     **{f"{group}.{key}": "" for group, keys in _GONE.items() for key in keys.split()},
     **dict.fromkeys(("agenda.term_units", "balloon.no_agreement", "bargaining.you_offer"), ""),
@@ -64,11 +65,11 @@ _REWORDED = {
     **{f"bargaining.{kind}.{seat}": "amount" for kind in ("offers", "final_offer") for seat in ("a", "b")},
     "split.to_divide": "stock",
 }
-"""Texts of earlier versions that say something else now, with the placeholder that they had then; "": they are gone."""
+"""Texts of earlier versions that now say something else, with the placeholder that they had then; "": they are gone."""
 
 
 def rename(overrides: dict[str, str]) -> dict[str, str]:
-    """Return texts by the keys that they have now, with a warning for each that had another or is not used any more."""
+    """Return texts by their current keys, with a warning for each that had another key or is no longer used."""
     for old in overrides.keys() & _RENAMED:
         logging.getLogger("negolab.studies").warning("texts: %s is now called %s", old, _RENAMED[old])
     new = {_RENAMED.get(key, key): text for key, text in overrides.items()}
@@ -83,7 +84,7 @@ def rename(overrides: dict[str, str]) -> dict[str, str]:
 
 
 def refusal_text(game: AnyGame, invalid: Invalid) -> str:
-    """Return why a reply was refused: the game's own words, or the study's for the fault's first code."""
+    """Return why a reply was refused: the game's own words, or the study's words for the fault's first code."""
     group = catalog.part(game, "WORDS")
     if not are_overridden() or not isinstance(group, Texts):
         return invalid.reason
@@ -92,7 +93,7 @@ def refusal_text(game: AnyGame, invalid: Invalid) -> str:
 
 
 def match_end(game: AnyGame, end: End) -> str:
-    """Return the sentence for how a match ended; where rounds pay by themselves the last one is no agreement."""
+    """Return the sentence for how a match ended; if rounds pay separately, the last one is not an agreement."""
     return texts.ROUNDS_PLAYED if end == "AGREED" and game.has_paid_rounds else texts["match_ends"][end]
 
 

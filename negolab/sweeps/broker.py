@@ -1,6 +1,6 @@
 """The broker of a sweep: answers the calls of all cells in OpenAI's format, so that cells never see the key.
 
-Limits, budget and cache hold for the sweep as a whole.
+Limits, budget and cache apply to the sweep as a whole.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _CompletionRequest(msgspec.Struct):
-    """The required fields of a request; all others are parameters."""
+    """The required fields of a request; all other fields are parameters."""
 
     model: str
     messages: list[Message]
@@ -42,10 +42,10 @@ class _CompletionRequest(msgspec.Struct):
 
 
 class Broker:
-    """Answer calls of cells by calling the models.
+    """Answer cells' calls by calling the models.
 
-    `url` and `token` go into the environment of cells; `failure` is the reason why no call can be answered any more,
-    such as a budget that is used up.
+    `url` and `token` go into the environment of cells; `failure` is the reason why no more calls can be answered, such
+    as an exhausted budget.
     """
 
     def __init__(self, models: Models, key: str | None) -> None:
@@ -56,11 +56,12 @@ class Broker:
         self.failure: RunFailed | None = None
 
     def cell_environment(self) -> dict[str, str]:
-        """Return environment variables for cells: this address, a token for it only, and no cache of their own."""
+        """Return environment variables for cells: this address, a token valid only for it, and no cache of their
+        own."""
         return {URL_NAMES[0]: self.url, DEFAULT_KEY: self.token, CACHE_VARIABLE: OFF}
 
     async def serve(self, host: str) -> web.AppRunner:
-        """Start to listen; ValueError if `host` is not this machine's."""
+        """Start listening; raise ValueError if `host` is not this machine's."""
         from aiohttp import web
 
         app = web.Application(client_max_size=2**24)
@@ -82,7 +83,7 @@ class Broker:
         await self._models.close()
 
     def _guarded(self, handler: _Handler) -> _Handler:
-        """Return a handler for the cells of this sweep alone, whose failures are answers that say whom they stop."""
+        """Return a handler for only this sweep's cells, whose failures become answers that say whom they stop."""
 
         async def guarded(request: web.Request) -> web.Response:
             header = request.headers.get("Authorization", "").encode("utf-8", "replace")
@@ -109,7 +110,7 @@ class Broker:
 
 
 def _parse_call(body: bytes) -> Call:
-    """Parse a request, or raise GameFailed; without a repetition it never matches a cached answer."""
+    """Parse a request, or raise GameFailed; without a repetition, it never matches a cached answer."""
     try:
         request = msgspec.json.decode(body, type=_CompletionRequest)
         params: dict[str, Any] = msgspec.json.decode(body, type=dict[str, Any])
@@ -176,7 +177,7 @@ def check_broker(client: Client, url: str) -> None:
 
 
 def _broker_error(url: str) -> str:
-    """Return the error of a connection, "" if it works; without the sweep's token the broker answers 401."""
+    """Return the error of a connection, or "" if it works; without the sweep's token, the broker answers 401."""
     try:
         with urlopen(url, timeout=ANSWER_SECONDS):
             return ""
@@ -188,7 +189,7 @@ def _broker_error(url: str) -> str:
 
 @contextmanager
 def serve_broker(broker: Broker, host: str = "127.0.0.1") -> Iterator[None]:
-    """Run the broker in a thread with its own event loop; ValueError for a host that is not this machine."""
+    """Run the broker in a thread with its own event loop; raise ValueError for a host that is not this machine."""
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever, name="broker", daemon=True)
     thread.start()

@@ -33,21 +33,21 @@ if TYPE_CHECKING:
 
 
 MAX_ERROR_TEXT = 2000
-"""Characters of an error that a status keeps; the notebook has all."""
+"""Most characters of an error that a status keeps; the notebook has all of them."""
 
 
 class CellJob(msgspec.Struct, frozen=True, kw_only=True):
-    """The part of a job that all cells of a sweep have in common, as it is sent to workers.
+    """The part of a job that all cells of a sweep have in common, as sent to workers.
 
     Attributes:
         folder: The sweep's folder.
-        notebook: The notebook, as it was hashed.
+        notebook: The notebook, as hashed.
         cwd: Working directory of the kernel.
         environment: All environment variables of the kernel.
         imports: Code that imports the notebook's modules.
         parameters: Names of the notebook's parameters.
         cell_seconds: Time limit of a cell.
-        models: The plan has models, so that the cost of a cell is computed.
+        models: True if the plan has models, so that the cost of a cell is computed.
         files: Absolute paths of the user's own players (`file.py:Class`) and scenarios, by the text in the plan.
         hashes: SHA-256 of the scenarios, by their paths.
     """
@@ -65,26 +65,26 @@ class CellJob(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _running: dict[Path, AsyncKernelManager] = {}
-"""The kernels of the attempts that run in this worker."""
+"""The kernels of the attempts running in this worker."""
 _stopped: set[Path] = set()
 """Attempts whose sweep has ended."""
 
 
 class SweepStopped(Exception):
-    """The sweep of a cell has ended: the attempt keeps no status, so that the next run deletes it and runs the cell."""
+    """A cell's sweep has ended: the attempt gets no status, so that the next run deletes it and runs the cell."""
 
 
 def stop_cells(folder: Path) -> None:
-    """End the kernels that a sweep has in this worker: those of its running cells, and the one that is ready."""
+    """End a sweep's kernels in this worker: those of its running cells, and the one that is ready."""
     for attempt, kernel in list(_running.items()):
         if attempt.is_relative_to(folder):
             _stopped.add(attempt)
             kill_kernel(kernel)
-    threading.Thread(target=close_kernels).start()  # not in the event loop, which it would hold up
+    threading.Thread(target=close_kernels).start()  # not in the event loop, which it would block
 
 
 class _Ran(NamedTuple):
-    """How a cell was executed, with its kernel's values of a `CellStatus`."""
+    """The outcome of executing a cell, with its kernel's values for a `CellStatus`."""
 
     state: State
     error: CellError | None = None
@@ -92,7 +92,7 @@ class _Ran(NamedTuple):
 
 
 def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
-    """Run a cell in a worker and publish its folder, unless it is finished already; errors are in its status."""
+    """Run a cell in a worker and publish its folder, unless it is already finished; errors are in its status."""
     folder = SweepFolder(job.folder)
     if (finished := status.read_status(folder.cell(cell.id))) is not None:
         return finished
@@ -106,7 +106,7 @@ def run_cell(job: CellJob, cell: SweepCell) -> CellStatus:
         check_in_place(attempt, opened)
     except SweepStopped:
         raise
-    except Exception as raised:  # such as a full disk: it fails this cell only
+    except Exception as raised:  # such as a full disk: it fails only this cell
         error = CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
         state, error, values = _Ran("failed", error)
     ended = clock.time()
@@ -128,7 +128,7 @@ def _check_scenarios(job: CellJob) -> None:
 
 
 def record_sizes(attempt: Path) -> dict[str, int]:
-    """Return the bytes of each file of records in an attempt's folder, by its path there."""
+    """Return the size in bytes of each file of records in an attempt's folder, by its path there."""
     return {file.relative_to(attempt).as_posix(): file.stat().st_size for file in store.record_files(attempt)}
 
 
@@ -166,13 +166,13 @@ def _execute_cell(job: CellJob, cell: SweepCell, attempt: Path) -> _Ran:
     if not any(file.name != NOTEBOOK for file in attempt.iterdir()):
         text = "no records in the folder `out`: the notebook played no matches"
         return _Ran("failed", CellError(kind="ValueError", text=text))
-    # Own files are given by whole paths, which another machine would not know.
+    # The user's own files are given as absolute paths, which another machine would not have.
     planned = {name: cell.params[name] if value == given[name] else value for name, value in values.items()}
     return _Ran("done", None, {name: json.dumps(value) for name, value in planned.items()})
 
 
 def _with_paths(value: Any, files: Mapping[str, str]) -> Any:
-    """Replace texts that name files of the user's own by their paths."""
+    """Replace strings that name the user's own files with the files' paths."""
     if isinstance(value, dict):
         return {name: _with_paths(inner, files) for name, inner in value.items()}
     if isinstance(value, list):
@@ -184,12 +184,12 @@ def _read_records(attempt: Path, *, measure: bool, price: bool) -> float | None:
     """Read the records of an attempt once.
 
     Args:
-        attempt: Its folder.
-        measure: Keep the measured matches beside the records, so that pages and reports need not replay them.
-        price: Add up what its models cost.
+        attempt: The attempt's folder.
+        measure: Keep the measured matches next to the records, so that pages and reports need not replay them.
+        price: Add up the cost of its models.
 
     Returns:
-        US dollars at list prices; None where a price is unknown, a record cannot be read, or nobody asked.
+        US dollars at list prices; None if a price is unknown, a record cannot be read, or `price` is False.
     """
     taken, complete = Cost(), False
 
@@ -204,11 +204,11 @@ def _read_records(attempt: Path, *, measure: bool, price: bool) -> float | None:
     if measure:
         from negolab.analysis.match_frames import measure_folder  # pandas is slow to import
 
-        with suppress(ValueError, OSError):  # such as a measure that fails: who reads the cell is told
+        with suppress(ValueError, OSError):  # such as a measure that fails: readers of the cell are told
             measure_folder(attempt, records)
     if price:
         with suppress(ValueError):
-            for _ in records:  # what the measures did not get to
+            for _ in records:  # the records that the measures did not reach
                 pass
     is_known = price and complete and not (taken.unpriced or taken.unsaved or taken.uncounted)
     return (taken.pico + taken.saved) / PICO if is_known else None
@@ -216,7 +216,7 @@ def _read_records(attempt: Path, *, measure: bool, price: bool) -> float | None:
 
 @contextmanager
 def _time_limit(kernel: AsyncKernelManager, seconds: float | None) -> Iterator[Callable[[], bool]]:
-    """Kill the kernel after so many seconds; yield a function that returns True if that happened."""
+    """Kill the kernel after this many seconds; yield a function that returns True if that happened."""
     timed_out = threading.Event()
 
     def stop() -> None:

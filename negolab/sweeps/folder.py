@@ -1,4 +1,4 @@
-"""The folder of a sweep: its plan, finished cells and other attempts; claimed by one driver, read by anyone."""
+"""The folder of a sweep: its plan, finished cells and other attempts; claimed by one driver, readable by anyone."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ from negolab.sweeps.plan import SweepCell, SweepPlan
 from negolab.sweeps.status import ATTEMPTS, CELLS, FILE, CellStatus, State
 
 LOG = "attempts.ndjson"
-"""Log with a line for the start and one for the end of each attempt."""
+"""Log with one line for the start and one for the end of each attempt."""
 NOTEBOOK = "notebook.ipynb"
-"""The notebook of a cell as it was run; in the sweep's folder, as all cells run it."""
+"""A cell's notebook as it was run; in the sweep's folder, the notebook as all cells run it."""
 REPORT = "report.ipynb"
 """The report notebook, if the plan names one."""
 
 PlayerFacts = Mapping[str, Mapping[str, Any]]
-"""`source`, `sha256`, `files` and `path` of players, as `code_facts` returns them, and of scenarios, by the text that
+"""`source`, `sha256`, `files` and `path` of players, as `code_facts` returns them, and of scenarios, by the string that
 names them in a plan."""
 
 
 class SweepFolder:
-    """Read and write a sweep's folder, also from workers on other machines."""
+    """Read and write a sweep's folder, even from workers on other machines."""
 
     def __init__(self, path: str | Path) -> None:
         self.path = Path(path).absolute()
@@ -56,13 +56,13 @@ class SweepFolder:
         return status.read_done(self.path)
 
     def ended(self) -> dict[str, CellStatus]:
-        """Read the newest status of each cell that ended, by id."""
+        """Read the latest status of each cell that has ended, by id."""
         return status.read_ended(self.path)
 
     def new_attempt(self, id: str) -> tuple[Path, int]:
-        """Create a folder for an attempt and return it with its number: two workers never get the same."""
+        """Create a folder for an attempt and return it with its number; no two workers get the same one."""
         folder = self.path / ATTEMPTS
-        folder.mkdir(exist_ok=True)  # that of the sweep is there, or gone
+        folder.mkdir(exist_ok=True)  # the sweep's folder exists, or is gone
         number = 1 + max((int(path.name.rpartition(".")[2]) for path in folder.glob(f"{glob.escape(id)}.*")), default=0)
         while True:
             try:
@@ -77,7 +77,8 @@ class SweepFolder:
         append(self.path / LOG, msgspec.json.encode({"at": clock.time(), **line}) + b"\n")
 
     def publish(self, attempt: Path, id: str) -> bool:
-        """Rename an attempt to the finished cell; if another attempt was first, delete this one and return False."""
+        """Make an attempt the finished cell by renaming it; if another attempt was first, delete this one and return
+        False."""
         path = self.cell(id)
         path.parent.mkdir(exist_ok=True)
         try:
@@ -101,8 +102,8 @@ def claim_folder(
         folder: The sweep's folder.
         plan: The plan.
         sha256: Hash of the notebook.
-        players: Facts about the players and scenarios of the user's own that the plan names, by their text in the plan.
-        trust: Go on although the files of those have changed.
+        players: Facts about the user's own players and scenarios named in the plan, by their names there.
+        trust: Continue even if their files have changed.
 
     Raises:
         ValueError: The folder is in use or holds other cells.
@@ -127,7 +128,7 @@ def _check_not_file(path: Path) -> None:
 def check_folder(
     folder: SweepFolder, plan: SweepPlan, sha256: str, players: PlayerFacts | None = None, *, trust: bool = False
 ) -> None:
-    """Raise ValueError if the folder holds anything but cells of this plan, notebook and players."""
+    """Raise ValueError if the folder holds anything other than cells of this plan, notebook and players."""
     _check_not_file(folder.path)
     stored = manifest.read(folder.path)
     if not stored and any(folder.path.glob("*.jsonl")):
@@ -148,12 +149,12 @@ def check_folder(
 
 
 def _changed_code(folder: SweepFolder, stored: dict[str, Any], players: PlayerFacts) -> list[str]:
-    """Return the names of files of players, scenarios and games that have changed since cells were run."""
+    """Return the names of the players', scenarios' and games' files that have changed since cells were run."""
     return [*manifest.changed_code(stored, {"players": players}), *_changed_games(folder)]
 
 
 def _changed_games(folder: SweepFolder) -> list[str]:
-    """Return the names of files of games that have changed since a finished cell played them."""
+    """Return the names of games' files that have changed since a finished cell played them."""
     used = {
         source.pinned: source
         for file in (folder.path / CELLS).rglob(user_code.FILE)
@@ -183,7 +184,7 @@ def _write_manifest(folder: SweepFolder, plan: SweepPlan, sha256: str, players: 
 
 
 def _remove_interrupted(folder: SweepFolder) -> None:
-    """Delete attempts that a crash left without a status; only the driver starts any, so none is running."""
+    """Delete attempts that a crash left without a status; only the driver starts attempts, so none is running."""
     for attempt in status.subfolders(folder.path / ATTEMPTS):
         if status.read_status(attempt) is None and not attempt.parent.is_symlink():  # it may be anybody's folder
             shutil.rmtree(attempt, ignore_errors=True)
@@ -195,12 +196,12 @@ def missing_cells(plan: SweepPlan, ended: Mapping[str, CellStatus], retry: froze
 
 
 CellState = Literal["waiting", "running"] | State
-"""State of a cell: not ended yet, or how it ended."""
+"""State of a cell: not yet ended, or how it ended."""
 CELL_STATES: tuple[CellState, ...] = ("done", "running", "waiting", "failed", "timeout", "died", "refused")
 
 
 class SweepStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """The cells of a sweep's plan, and the newest status of those that ended."""
+    """The cells of a sweep's plan, and the latest status of those that have ended."""
 
     plan: SweepPlan
     cells: tuple[SweepCell, ...]
@@ -208,7 +209,7 @@ class SweepStatus(msgspec.Struct, frozen=True, kw_only=True):
     running: frozenset[str]
 
     def state(self, cell: SweepCell) -> CellState:
-        """Return the state of a cell; one that is tried again is running."""
+        """Return the state of a cell; one that is being retried is running."""
         status = self.ended.get(cell.id)
         if status is not None and (status.state == "done" or cell.id not in self.running):
             return status.state
@@ -230,9 +231,9 @@ def read_folder_plan(path: str | Path) -> SweepPlan:
 
 
 def read_sweep_status(path: str | Path, before: SweepStatus | None = None) -> SweepStatus:
-    """Read the status of a sweep, without reading again the finished cells in `before`.
+    """Read the status of a sweep, without rereading the finished cells in `before`.
 
-    An attempt without a status counts as running, also if a crash left it; the next run of the sweep deletes it.
+    An attempt without a status counts as running, even if a crash left it behind; the sweep's next run deletes it.
 
     Raises:
         ValueError: The folder holds no sweep.

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from jupyter_client import AsyncKernelManager
 
 READY_SECONDS = 60.0
-"""Time limit for the start of a kernel."""
+"""Seconds within which a kernel must start."""
 TRIES = 3
 _AS_JSON = "__import__('json').dumps({}, default=lambda value: type(value).__name__)"
 log = logging.getLogger("negolab.sweeps")
 
 
 class KernelPool:
-    """Start kernels one ahead; `imports` is code that loads the notebook's modules in advance."""
+    """Start one kernel ahead; `imports` is code that loads the notebook's modules in advance."""
 
     def __init__(self, environment: Mapping[str, str], cwd: str, imports: str = "") -> None:
         self._environment, self._cwd, self._imports = dict(environment), cwd, imports
@@ -35,7 +35,7 @@ class KernelPool:
         self._next: Future[AsyncKernelManager] | None = None
 
     def take(self) -> AsyncKernelManager:
-        """Return an unused kernel, which the caller ends, and start the next one."""
+        """Return an unused kernel, which the caller must end, and start the next one."""
         starting = self._next or self._start()
         self._next = None
         kernel = starting.result()
@@ -54,7 +54,7 @@ class KernelPool:
 
 
 def start_kernel(environment: Mapping[str, str], cwd: str, imports: str = "") -> AsyncKernelManager:
-    """Start a kernel and run the imports in it; try again if it ends, as when its port was taken."""
+    """Start a kernel and run the imports in it; retry if it ends, as when its port was taken."""
     for _ in range(TRIES - 1):
         try:
             return asyncio.run(_start_kernel(dict(environment), cwd, imports))
@@ -68,7 +68,8 @@ async def _start_kernel(environment: dict[str, str], cwd: str, imports: str) -> 
 
     kernel = AsyncKernelManager(kernel_name="python3")
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    # No file in the folder is imported for an installed or a missing module: `imports` names those that cells may have.
+    # No file in the folder is imported in place of an installed or missing module; `imports` names those that cells may
+    # use.
     safe = {"env": {**environment, "PYTHONSAFEPATH": "1"}, "extra_arguments": ["--InteractiveShellApp.ignore_cwd=True"]}
     await kernel.start_kernel(cwd=cwd, **safe, **quiet)
     client = kernel.client()
@@ -89,7 +90,7 @@ async def _start_kernel(environment: dict[str, str], cwd: str, imports: str) -> 
 
 
 def end_kernel(kernel: AsyncKernelManager) -> None:
-    """End a kernel at once, with its process group."""
+    """End a kernel immediately, with its process group."""
     asyncio.run(kernel.shutdown_kernel(now=True))
 
 
@@ -97,12 +98,13 @@ def kill_kernel(kernel: AsyncKernelManager) -> None:
     """Kill a kernel and its process group, from any thread."""
     pid: Any = getattr(kernel.provisioner, "pid", None)
     if pid:
-        with suppress(ProcessLookupError):  # it has ended by itself
+        with suppress(ProcessLookupError):  # it has already ended
             os.killpg(os.getpgid(pid), signal.SIGKILL)
 
 
 def read_values(kernel: AsyncKernelManager, names: Iterable[str]) -> dict[str, Any]:
-    """Return what variables hold in a kernel that has run: JSON, or a text that names a type, or why there is none."""
+    """Return variables' values in a kernel that has run: JSON, or a string that names a type or says why there is no
+    value."""
     return asyncio.run(_read_values(kernel, {name: _AS_JSON.format(name) for name in names}))
 
 
@@ -123,13 +125,13 @@ async def _read_values(kernel: AsyncKernelManager, expressions: dict[str, str]) 
 
 _Kind = tuple[frozenset[tuple[str, str]], str, str]
 _pools: dict[_Kind, KernelPool] = {}
-"""The pool of this process by what its kernels are started with; of the last job only."""
+"""This process's pool, by the arguments its kernels are started with; only for the last job."""
 _lock = threading.Lock()
 
 
 @contextmanager
 def take_kernel(environment: Mapping[str, str], cwd: str, imports: str) -> Iterator[AsyncKernelManager]:
-    """Take a kernel for one cell from this process's pool, and end it afterwards."""
+    """Take a kernel for one cell from this process's pool, and end it afterward."""
     kind = frozenset(environment.items()), cwd, imports
     with _lock:
         if kind not in _pools:
@@ -145,7 +147,7 @@ def take_kernel(environment: Mapping[str, str], cwd: str, imports: str) -> Itera
 
 @atexit.register
 def close_kernels() -> None:
-    """End the kernel that is ready for the next cell."""
+    """End the kernel kept ready for the next cell."""
     with _lock:
         _close_pools()
 

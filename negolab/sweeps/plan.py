@@ -26,13 +26,13 @@ from negolab.sweeps.status import CellStatus, State
 SWEEP_PARAMETERS = ("out", "seed")
 """Notebook parameters that the sweep sets: the folder of the records, and the seed of all random draws."""
 MAX_CELLS = 1_000_000
-"""Most cells of a plan; more are taken to be a mistake."""
+"""Most cells in a plan; more are assumed to be a mistake."""
 MAX_RULES = 100
-"""Most rules that leave out combinations: each cell is compared with all of them."""
+"""Most rules that exclude combinations: each cell is compared with all of them."""
 
 
 class Range(TomlTable, frozen=True):
-    """Numbers from `first` to `last`, both included: by `step`, or `count` of them at equal distances."""
+    """Numbers from `first` to `last`, both included: in steps of `step`, or `count` evenly spaced ones."""
 
     first: int | float
     last: int | float
@@ -52,7 +52,7 @@ class Range(TomlTable, frozen=True):
             raise ValueError(f"more than {MAX_CELLS:,} values")
 
     def values(self) -> list[int | float]:
-        """Return the numbers, by decimal arithmetic; whole numbers stay whole.
+        """Return the numbers, computed in decimal arithmetic; whole numbers stay whole.
 
         Example:
             >>> Range(first=0.1, last=0.3, step=0.1).values()
@@ -74,7 +74,7 @@ Point = dict[str, Any]
 
 
 class SweepLimits(TomlTable, frozen=True):
-    """Limits of a sweep: `cell_seconds` for each cell, `usd` and `tokens` for the models of all cells together."""
+    """Limits of a sweep: `cell_seconds` for each cell, `usd` and `tokens` for the models in all cells together."""
 
     cell_seconds: Positive | None = None
     usd: Positive | None = None
@@ -82,7 +82,7 @@ class SweepLimits(TomlTable, frozen=True):
 
 
 class ModelAccess(TomlTable, frozen=True):
-    """Access of all cells to their models: address, name of the variable with the key, limits and prices.
+    """Access to the models for all cells: address, name of the variable with the key, limits and prices.
 
     `prices` are `INPUT,OUTPUT` in US dollars per million tokens, by model.
     """
@@ -118,7 +118,7 @@ class SweepCell(msgspec.Struct, frozen=True, kw_only=True):
     seed: int
 
     def status(self, state: State, attempt: int, began: float, ended: float, **more: Any) -> CellStatus:
-        """Make the status of an attempt; `more` are further fields of a status."""
+        """Create the status of an attempt; `more` holds other fields of the status."""
         cell: dict[str, Any] = {"id": self.id, "params": self.params, "repeat": self.repeat, "seed": self.seed}
         times = {"began": began, "ended": ended, "seconds": ended - began}
         return CellStatus(state=state, attempts=attempt, **cell, **{**times, **more})
@@ -132,8 +132,8 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         report: The notebook that reports on the whole sweep.
         grid: Axes of parameters.
         together: Groups of parameters whose values vary row by row.
-        without: Combinations that are left out.
-        fixed: Parameters with one value.
+        without: Excluded combinations.
+        fixed: Parameters with a single value.
         repeats: Runs of each combination, with different seeds.
         tiny: Changes for a trial.
 
@@ -201,9 +201,9 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
     def cells(self) -> Iterator[SweepCell]:
         """Yield all runs of the notebook, repeat by repeat, so that a stopped sweep has covered the whole grid.
 
-        Seeds depend only on the repeat: cells of one repeat draw the same deals, so that differences are paired.
+        Seeds depend only on the repeat: cells in one repeat draw the same deals, so that differences are paired.
         """
-        encoded = _encode_values(self.fixed)  # once, as they may be long
+        encoded = _encode_values(self.fixed)  # only once, because they may be long
         for repeat in range(self.repeats):
             seed = derive_seed(self.seed, "repeat", repeat)
             for point in self.points():
@@ -229,7 +229,7 @@ class SweepPlan(TomlTable, frozen=True, kw_only=True):
         )
 
     def with_fixed(self, values: dict[str, Any]) -> SweepPlan:
-        """Return the plan with these fixed parameters changed or added; ValueError for one on an axis."""
+        """Return the plan with these fixed parameters changed or added; raise ValueError for one on an axis."""
         return msgspec.structs.replace(self, fixed={**self.fixed, **values})
 
 
@@ -237,7 +237,7 @@ def axes(grid: Mapping[str, Axis], together: tuple[dict[str, list[Any]], ...]) -
     """Return each axis as its points: values of one parameter, or rows of several that vary together.
 
     Raises:
-        ValueError: An axis is empty or has a value twice, or a parameter stands on two axes.
+        ValueError: An axis is empty or has a value twice, or a parameter is on two axes.
     """
     axes = [[{name: value} for value in _values(name, axis)] for name, axis in grid.items()]
     axes += [_rows(group) for group in together]
@@ -261,12 +261,12 @@ def _values(name: str, axis: Axis) -> list[Any]:
 
 
 def contains(values: Iterable[Any], value: Any) -> bool:
-    """Return True if the value is among those, where 1 is not True."""
+    """Return True if `value` is among `values`; 1 and True are distinct."""
     return _key(value) in map(_key, values)
 
 
 def _key(value: Any) -> Hashable:
-    """Return what tells a value from all others: 1 and 1.0 are alike, 1 and True are not."""
+    """Return a key that distinguishes a value from all others: 1 and 1.0 are equal, 1 and True are not."""
     plain = value if isinstance(value, Hashable) else msgspec.json.encode(value, order="sorted")
     return isinstance(value, bool), plain
 
@@ -280,7 +280,7 @@ def _rows(group: dict[str, list[Any]]) -> list[Point]:
 
 
 def points(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> Iterator[Point]:
-    """Yield every combination that is not excluded, the last axis fastest."""
+    """Yield every combination that is not excluded; the last axis varies fastest."""
     rules = [{name: set(map(_key, as_list(excluded))) for name, excluded in rule.items()} for rule in without]
     for parts in itertools.product(*axes):
         point = {name: value for part in parts for name, value in part.items()}
@@ -289,7 +289,7 @@ def points(axes: list[list[Point]], without: tuple[dict[str, Any], ...]) -> Iter
 
 
 def as_list(excluded: Any) -> list[Any]:
-    """Return the values that a rule excludes for one parameter: those of a list, or a single one."""
+    """Return the values that a rule excludes for one parameter: those in a list, or a single one."""
     return excluded if isinstance(excluded, list) else [excluded]
 
 
@@ -315,7 +315,7 @@ def check_exclusions(axes: list[list[Point]], without: tuple[dict[str, Any], ...
 
 
 def _restrict_rule(rule: dict[str, Any], axes: list[list[Point]]) -> dict[str, Any]:
-    """Restrict an exclusion to the values on these axes; empty if it excludes nothing any more."""
+    """Restrict an exclusion to the values on these axes; return an empty rule if it no longer excludes anything."""
     on_axes = axis_values(axes)
     restricted = {
         name: [value for value in as_list(excluded) if contains(on_axes.get(name, []), value)]
@@ -343,7 +343,7 @@ def make_cell(
 ) -> SweepCell:
     """Make a cell; its id depends only on its parameters, so that it stays the same when the plan grows.
 
-    `encoded` is `fixed` as JSON, which is the same in all cells of a plan.
+    `encoded` is `fixed` as JSON, which is the same for all cells of a plan.
     """
     parts = {**(encoded or _encode_values(fixed)), **_encode_values(point)}
     identity = b"[{%b},%d,%d]" % (b",".join(parts[name] for name in sorted(parts)), repeat, seed)
@@ -358,7 +358,7 @@ def make_cell(
 
 
 def _encode_values(values: Point) -> dict[str, bytes]:
-    """Return each name and its value as they stand in a JSON object."""
+    """Return each name and its value as written in a JSON object."""
     return {
         name: b"%b:%b" % (msgspec.json.encode(name), msgspec.json.encode(value, order="sorted"))
         for name, value in values.items()
@@ -370,12 +370,12 @@ def _text(value: Any) -> str:
 
 
 def read_plan(path: str | Path) -> SweepPlan:
-    """Read a plan; ValueError names the file, the place in it and what to do."""
+    """Read a plan; a ValueError names the file, the place in it and the remedy."""
     return read_toml(Path(path), SweepPlan)
 
 
 def plan_name(path: Path) -> str:
-    """Name a sweep after its plan's file; a `plan.toml` is named after its folder."""
+    """Name a sweep after its plan's file, or after the folder of a `plan.toml`."""
     return path.resolve().parent.name if path.name == "plan.toml" else path.stem
 
 

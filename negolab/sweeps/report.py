@@ -1,7 +1,7 @@
-"""Reports on runs as one HTML file that needs no network: the one that every run has, or a notebook of one's own.
+"""Reports on runs as one HTML file that needs no network: the report that every run has, or the user's own notebook.
 
-Figures are drawn by plotly's own script, packed into the page once: its bundle of flat charts, or for any other kind of
-chart the whole of it, from the installed plotly.
+Figures are drawn by plotly's own script, packed into the page once: its bundle for flat charts or, for any other kind
+of chart, the complete script from the installed plotly.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ _REMOTE_RESOURCE = re.compile(
 )
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 BUNDLE = "plotly-cartesian.min.js.gz"
-"""Plotly.js 4.1.1 (MIT licence), cartesian bundle."""
+"""Plotly.js 4.1.1 (MIT license), cartesian bundle."""
 BUNDLED = frozenset(
     {"bar", "box", "contour", "heatmap", "histogram", "histogram2d", "histogram2dcontour", "image", "pie", "scatter"}
     | {"scatterternary", "violin"}
 )
-"""Kinds of traces that the bundle draws."""
+"""Kinds of traces that the bundle can draw."""
 _EMPTY_HEAD = re.compile(r"<th([^>]*)>(?:\s|&nbsp;)*</th>")
-"""The corner of a pandas table, which heads nothing."""
+"""The corner cell of a pandas table, which is no row's or column's header."""
 _WRITTEN_TABLE = re.compile(r"<table>.*?</table>", re.DOTALL)
-"""A table of a text in Markdown; those of pandas have attributes."""
+"""A table from Markdown text; those from pandas have attributes."""
 _PAGE = """<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval';
@@ -66,25 +66,26 @@ def write_report(
     code: bool = False,
     check: Callable[[CodeSource, str], None],
 ) -> Path:
-    """Write the report on a run as HTML, that on a tournament with a file of matches beside it.
+    """Write the report on a run as HTML; for a tournament, also write a file of matches next to it.
 
     Args:
-        run: The folder of a run or of a sweep; a notebook's parameter `run`.
+        run: The folder of a run or sweep; a notebook's parameter `run`.
         out: The file to write (None: `report.html` in the folder).
-        source: A notebook to run (None: the sweep's own, if its plan names one, else the report that every run has).
+        source: A notebook to run (None: the sweep's own, if its plan names one, or else the report that every run has).
         code: Show the notebook's code too.
-        check: Called with the folder's own notebook, and why it is not run unasked; raises ValueError if this user has
-            not run it before and does not say yes.
+        check: Called with the folder's own notebook, and why it is not run without asking; raises ValueError if this
+            user has not run it before and does not agree.
 
     Returns:
         The file that was written.
 
     Raises:
-        ValueError: The folder holds no records and no sweep, the notebook fails, or it shows content of another server.
+        ValueError: The folder holds no records and no sweep, the notebook fails, or it shows content from another
+            server.
     """
     is_sweep = "notebook" in manifest.read(run)
     if is_sweep:
-        SweepFolder(run).done()  # names a finished cell that is damaged
+        SweepFolder(run).done()  # raises an error that names a damaged finished cell
     named = is_sweep and read_folder_plan(run).report is not None and (run / REPORT).is_file()
     target = out or (run if run.is_dir() else run.parent) / "report.html"
     if source is None and not named:
@@ -110,7 +111,7 @@ def _open_report(file: Path) -> Notebook:
 
 
 def _copy_report(run: Path, folder: Path, check: Callable[[CodeSource, str], None]) -> Notebook:
-    """Copy a sweep's own report and the modules that it imports, and no more, and check that this copy may run."""
+    """Copy a sweep's own report and the modules that it imports, and nothing else, and check that this copy may run."""
     file = folder / REPORT
     file.write_bytes(user_code.read_file(run / REPORT))
     notebook = Notebook(file, home=run)
@@ -140,16 +141,16 @@ def _run_notebook(notebook: Notebook, run: Path) -> Any:
 
 
 def run_trial(plan: Path | str) -> Path:
-    """Run a plan's trial (`--tiny`), for a report notebook that is opened before its sweep was run.
+    """Run a plan's trial (`--tiny`), for a report notebook opened before its sweep has been run.
 
     Args:
         plan: The plan's file.
 
     Returns:
-        A new temporary folder with the sweep, which nothing removes.
+        A new temporary folder with the sweep, which is never removed.
 
     Raises:
-        ValueError: The plan is wrong.
+        ValueError: The plan is invalid.
         RuntimeError: Not all cells are done.
     """
     file = Path(plan)
@@ -165,14 +166,14 @@ def run_trial(plan: Path | str) -> Path:
 
 
 def notebook_page(executed: Any, title: str, *, code: bool) -> str:
-    """Return the page of an executed notebook, with its code if `code` is set."""
+    """Return an executed notebook as a page, with its code if `code` is set."""
     from nbconvert import HTMLExporter
 
     notebook = copy.deepcopy(executed)
     kinds: set[str] = set()
     for output in _outputs(notebook):
         kinds |= _prepare(output["data"])
-    # No templates of the working directory, which may be a stranger's: they are code.
+    # No templates from the working directory, which may be a stranger's: templates are code.
     exporter = HTMLExporter(template_name="basic", exclude_input=not code, extra_template_basedirs=[])
     exporter.exclude_input_prompt = exporter.exclude_output_prompt = exporter.exclude_anchor_links = True
     exporter.embed_images = True
@@ -182,19 +183,19 @@ def notebook_page(executed: Any, title: str, *, code: bool) -> str:
 
 
 def make_page(title: str, body: str, kinds: set[str]) -> str:
-    """Return a page of its title, its content as HTML, and the kinds of traces that its figures have."""
+    """Return a page, given its title, its content as HTML, and the kinds of traces in its figures."""
     style = files("negolab.formats").joinpath("colours.css").read_text("utf-8") + _text("report.css")
     return _PAGE.format(title=escape(title), style=style, body=body, scripts=_scripts(kinds) if kinds else "")
 
 
 def _outputs(notebook: Any) -> Iterator[Any]:
-    """Yield the outputs that have several forms."""
+    """Yield the outputs available in several forms."""
     for cell in notebook.cells:
         yield from (output for output in cell.get("outputs", ()) if "data" in output)
 
 
 def _prepare(data: dict[str, Any]) -> set[str]:
-    """Put a figure or a table in a box that scrolls by itself and render Markdown; return the kinds of traces."""
+    """Put a figure or table in its own scrolling box, and render Markdown; return the kinds of traces."""
     if PLOTLY_MIME in data:
         data["text/html"], kinds = draw_figure(data.pop(PLOTLY_MIME))
         for other in [name for name in data if name != "text/html"]:
@@ -210,7 +211,7 @@ def _prepare(data: dict[str, Any]) -> set[str]:
 def draw_figure(figure: dict[str, Any], narrow: dict[str, Any] | None = None) -> tuple[str, set[str]]:
     """Return a figure, given as plain data, as HTML for `make_page`, and the kinds of its traces.
 
-    `narrow` is the same one as it is drawn on a phone; without it, the figure scrolls there.
+    `narrow` is the same figure as drawn on a phone; without it, the figure scrolls there.
     """
     layout = figure.get("layout", {})
     size = f"height: {int(layout.get('height') or 450)}px"
@@ -222,15 +223,16 @@ def draw_figure(figure: dict[str, Any], narrow: dict[str, Any] | None = None) ->
 
 
 def _figure_data(figure: dict[str, Any]) -> str:
-    # Within a script, only the beginning of a tag could end it.
+    # Inside a script, only the start of a tag could end it.
     text = json.dumps(figure, separators=(",", ":")).replace("<", "\\u003c")
     return f'<script type="application/json">{text}</script>'
 
 
 def _render_markdown(text: str) -> str:
-    """Render Markdown that code made, such as a sentence about a player whose name is from a record of somebody else's.
+    """Render Markdown generated by code, such as a sentence about a player whose name comes from somebody else's
+    record.
 
-    HTML is shown as text, no image is loaded, and a link shows where it leads and leads nowhere.
+    HTML is shown as text, no image is loaded, and a link shows its target but cannot be followed.
     """
     import mistune
 

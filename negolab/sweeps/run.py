@@ -1,4 +1,4 @@
-"""The driver of a sweep: sends missing cells to workers and counts what comes back."""
+"""The driver of a sweep: sends missing cells to workers and counts the results."""
 
 from __future__ import annotations
 
@@ -41,17 +41,17 @@ if TYPE_CHECKING:
 
 
 QUEUED_PER_WORKER = 4
-"""Cells at the scheduler per worker: enough that none idles, few enough that a stop is quick."""
+"""Cells at the scheduler per worker: enough that none is idle, few enough that stopping is quick."""
 
 
 class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):
     """Progress of a sweep.
 
     Attributes:
-        cells: Cells of the plan.
-        states: Ended cells by state.
-        new: Cells that ended since this start.
-        last: The newest status.
+        cells: Number of cells in the plan.
+        states: Number of ended cells by state.
+        new: Number of cells that have ended since this start.
+        last: The latest status.
     """
 
     cells: int
@@ -61,12 +61,12 @@ class SweepProgress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def over(self) -> int:
-        """Cells that ended, in any state."""
+        """Number of cells that have ended, in any state."""
         return sum(self.states.values())
 
 
 class Sweep:
-    """Run the cells of a plan that its folder lacks. Finished cells are in the folder at every moment.
+    """Run the cells of a plan that are missing from its folder. Finished cells are always in the folder.
 
     Args:
         plan: The plan.
@@ -75,8 +75,8 @@ class Sweep:
         report: The report notebook to copy into the folder.
         retry: States of unsuccessful cells to run again.
         notify: Called with one line about the models, such as that an endpoint is unreachable.
-        base: Folder that the paths of players and scenarios in the plan refer to (None: that of the notebook).
-        trust: Go on although the files of those have changed since cells were run.
+        base: Folder to which the paths of players and scenarios in the plan are relative (None: the notebook's).
+        trust: Continue even if their files have changed since cells were run.
 
     Raises:
         ValueError: The notebook lacks a parameter that the plan sets, or `retry` has an unknown state.
@@ -111,22 +111,22 @@ class Sweep:
         broker_host: str = "127.0.0.1",
         watch: Callable[[SweepProgress], None] = lambda progress: None,
     ) -> SweepProgress:
-        """Run the missing cells; KeyboardInterrupt drops those that run.
+        """Run the missing cells; KeyboardInterrupt drops those that are running.
 
         Args:
             workers: Worker processes on this machine, unless `scheduler` is given.
             scheduler: Address of a running Dask scheduler.
             broker_host: This machine's address at which cells reach the models, if the plan has any.
-            watch: Called after every cell that ends.
+            watch: Called each time a cell ends.
 
         Returns:
             The final progress.
 
         Raises:
-            ValueError: The folder is in use or holds other cells, or workers cannot reach folder or broker.
+            ValueError: The folder is in use or holds other cells, or workers cannot reach the folder or the broker.
             OSError: The folder was removed, moved or replaced.
             RuntimeError: Finished cells are gone.
-            RunFailed: The models cannot be called any more, as when the budget is used up.
+            RunFailed: The models can no longer be called, as when the budget is used up.
         """
         code = player_facts(self._players) | scenario_facts(self._scenarios)
         claim = claim_folder(self.folder, self.plan, self._notebook.sha256, code, trust=self._trust)
@@ -151,7 +151,7 @@ class Sweep:
                             check_in_place(kept, written, written.st_size)
                             counter.add(self._status(cell, future))
                 except KeyboardInterrupt:
-                    if scheduler is not None:  # its workers go on; by now they have no more cells of this sweep
+                    if scheduler is not None:  # its workers continue; by now, they have no more cells of this sweep
                         with connect(workers, scheduler) as client:
                             client.run(stop_cells, self.folder.path)
                     raise
@@ -162,7 +162,7 @@ class Sweep:
             return counter.progress()
 
     def _status(self, cell: SweepCell, future: Any) -> CellStatus:
-        """Return the status that a worker sent, or write one for a cell that failed without."""
+        """Return the status that a worker sent, or write one for a cell that failed without one."""
         from distributed.scheduler import KilledWorker
 
         try:
@@ -174,13 +174,13 @@ class Sweep:
         except KilledWorker as killed:
             error = CellError(kind="KilledWorker", text="every worker that ran it died")
             cell_status = self._write_status(cell, "died", killed.last_worker.address, error)
-        except Exception as raised:  # in the worker, before it could write a status
+        except Exception as raised:  # raised in the worker before it could write a status
             error = CellError(kind=type(raised).__name__, text=str(raised)[:MAX_ERROR_TEXT])
             cell_status = self._write_status(cell, "failed", "", error)
         return cell_status
 
     def _write_status(self, cell: SweepCell, state: State, worker: str, error: CellError) -> CellStatus:
-        """Write a status that no worker wrote; where that is not possible, it holds for this run only."""
+        """Write a status that no worker wrote; if that is not possible, it applies only to this run."""
         now = clock.time()
         try:
             attempt, number = self.folder.new_attempt(cell.id)
@@ -206,7 +206,8 @@ class Sweep:
         return broker
 
     def _prepare_job(self, broker: Broker | None, ended: Mapping[str, CellStatus]) -> CellJob:
-        """Copy the notebooks into the folder, with the modules beside them; return what all cells share."""
+        """Copy the notebooks and the modules next to them into the folder; return the part of a job that all cells
+        share."""
         atomic_write(self.folder.path / NOTEBOOK, self._notebook.text.encode())
         modules = {**self._notebook.modules}
         if self._report is not None:
@@ -222,7 +223,7 @@ class Sweep:
             folder=str(self.folder.path),
             notebook=self._notebook.text,
             cwd=str(self._notebook.path.parent),
-            # The sweep's own workers use the cores already.
+            # The sweep's own workers already use the cores.
             environment=environment.scrubbed_environment(
                 **{WORKERS: "1", catalog.BEGUN_WITH: json.dumps(self._begun_with(ended))},
                 **({} if broker is None else broker.cell_environment()),
@@ -236,7 +237,7 @@ class Sweep:
         )
 
     def _begun_with(self, ended: Mapping[str, CellStatus]) -> dict[str, list[str]]:
-        """Return the parameters of the games in finished cells, so that all cells read replies alike."""
+        """Return the parameters of the games in finished cells, so that all cells read replies in the same way."""
         done = (id for id, cell in ended.items() if cell.state == "done")
         files = (file for id in done for file in store.record_files(self.folder.cell(id)))
         begun: dict[str, set[str]] = {}
@@ -274,7 +275,7 @@ def _run_cells(
     cells: dict[str, SweepCell] = {}
 
     def submit(cell: SweepCell) -> Any:
-        # A cell may end its worker; the scheduler then gives it to another, a few times.
+        # A cell may kill its worker; the scheduler then gives the cell to another worker, a few times.
         key = f"{cell.id}-{sweep}"
         cells[key] = cell
         return client.submit(run_cell, job, cell, key=key, pure=False)

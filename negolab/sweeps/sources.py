@@ -1,4 +1,4 @@
-"""The sources of a sweep's cells: its notebook, the modules beside it, and players and scenarios of the user's own."""
+"""The sources of a sweep's cells: its notebook, the modules next to it, and the user's own players and scenarios."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ _PLAYER_FILE = re.compile(r"""["']([\w./-]+\.py):[A-Za-z_]""")
 
 
 class Notebook:
-    """A notebook, read once when it is opened; of Python unless it says otherwise.
+    """A notebook, read once when opened; in Python unless it says otherwise.
 
     Args:
         path: The file.
-        home: The folder of its modules (None: the file's own).
+        home: The folder of its modules (None: the file's).
 
     Raises:
-        ValueError: The file holds no notebook.
+        ValueError: The file is not a notebook.
     """
 
     def __init__(self, path: Path, home: Path | None = None) -> None:
@@ -48,7 +48,7 @@ class Notebook:
 
     @property
     def text(self) -> str:
-        """The notebook as the text of a file."""
+        """The notebook as the text of a notebook file."""
         import nbformat
 
         return str(nbformat.writes(self._node))
@@ -65,27 +65,27 @@ class Notebook:
 
     @cached_property
     def _imported(self) -> dict[str, bytes]:
-        """The modules beside the notebook that it imports, directly or indirectly."""
+        """The modules next to the notebook that it imports, directly or indirectly."""
         return user_code.read_modules(self.imports, self._home)
 
     @cached_property
     def _player_files(self) -> list[Path]:
-        """The files of players that it names, such as `mine.py:Haggler`."""
+        """The files of players that the notebook names, such as `mine.py:Haggler`."""
         return [self._home / name for source in self.sources for name in _PLAYER_FILE.findall(source)]
 
     @cached_property
     def modules(self) -> dict[str, bytes]:
-        """The modules beside the notebook that it imports, directly or indirectly, and the files of its players."""
+        """The modules next to the notebook that it imports, directly or indirectly, and the files of its players."""
         found = {**self._imported}
         for file in self._player_files:
             found |= user_code.read_modules([file.stem], file.parent)
         return found
 
     def startup(self, players: Iterable[Path] = ()) -> str:
-        """Return code that loads in a kernel what cells import, nothing from the folder but as it is hashed now.
+        """Return code that loads what cells import into a kernel; files in the folder are loaded only as hashed now.
 
         Args:
-            players: Files of players that cells play besides those that the notebook names.
+            players: Files of players that cells use in addition to those that the notebook names.
         """
         hashes = {name: hashlib.sha256(data).hexdigest() for name, data in self._imported.items()}
         codes = [user_code.read_code(str(file)) for file in (*self._player_files, *players) if file.is_file()]
@@ -93,7 +93,7 @@ class Notebook:
         lines = ["from negolab import user_code"] if hashes or pins else []
         lines += [f"user_code.serve({str(self._home.resolve())!r}, {hashes!r})"] if hashes else []
         lines += [f"user_code.pin({pins!r})"] if pins else []
-        # Failures are left to the notebook, where they are seen.
+        # Failures are left to the notebook, where users see them.
         return "\n".join(
             [*lines, *(f"try:\n    __import__({name!r})\nexcept Exception:\n    pass" for name in self.imports)]
         )
@@ -109,13 +109,13 @@ class Notebook:
 
     @cached_property
     def _parameter_cells(self) -> dict[int, str]:
-        """The sources of the cells tagged `parameters`, by their numbers from 1."""
+        """The sources of the cells tagged `parameters`, by cell number from 1."""
         cells = enumerate(self._node.cells, 1)
         return {at: cell.source for at, cell in cells if "parameters" in cell.metadata.get("tags", ())}
 
     @cached_property
     def parameters(self) -> list[str]:
-        """The names that the cell tagged `parameters` sets, read as the Python it is."""
+        """The names that the cell tagged `parameters` sets, parsed as Python."""
         found: dict[str, None] = {}
         for source in self._parameter_cells.values():
             for line in _statements(source):
@@ -125,7 +125,7 @@ class Notebook:
         return list(found)
 
     def check_parameters(self, names: Sequence[str]) -> None:
-        """Raise ValueError if a sweep cannot run the notebook, or for the first of the names that it lacks."""
+        """Raise ValueError if a sweep cannot run the notebook, or for the first of `names` that it lacks."""
         if len(self._parameter_cells) > 1:
             said = " and ".join(f"{at} ({text.splitlines()[0]:.40})" for at, text in self._parameter_cells.items())
             raise ValueError(f"{self.path}: cells {said} are both tagged `parameters`: tag only one")
@@ -143,7 +143,7 @@ class Notebook:
 
 
 def _statements(source: str) -> list[ast.stmt]:
-    """Parse a cell without its magic lines; none if it is no Python."""
+    """Parse a cell without its magic lines; return an empty list if it is not Python."""
     try:
         return ast.parse(_MAGIC.sub("", source)).body
     except (SyntaxError, ValueError, RecursionError):
@@ -151,7 +151,7 @@ def _statements(source: str) -> list[ast.stmt]:
 
 
 def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
-    """Write modules that were read into a folder."""
+    """Write the modules read earlier to a folder."""
     for name, data in modules.items():
         file = folder / name
         inside = [path for path in file.parents if path.is_relative_to(folder) and path != folder]
@@ -162,7 +162,7 @@ def write_modules(modules: Mapping[str, bytes], folder: Path) -> None:
 
 
 def leaving_cell(executed: Any) -> int | None:
-    """Return the number of the cell that ended the notebook before its end by `sys.exit(0)`, which is no error."""
+    """Return the number of the cell that ended the notebook early with `sys.exit(0)`, which is not an error."""
     for at, cell in enumerate(executed.cells, 1):
         if any(output.get("ename") == "SystemExit" for output in cell.get("outputs", ())):
             return at
@@ -170,10 +170,10 @@ def leaving_cell(executed: Any) -> int | None:
 
 
 def execute_notebook(text: str, target: Path, parameters: Mapping[str, Any], kernel: AsyncKernelManager) -> Any:
-    """Run the notebook of this text in a kernel, write it to `target` and return it; raises what papermill raises."""
+    """Run the notebook with this text in a kernel, write it to `target` and return it; raise what papermill raises."""
     papermill, given = _papermill(), f"{_IN_MEMORY}{target}"
     _running[given] = text
-    # Papermill would fill in braces in a path, and write parameters in the language that the notebook names.
+    # Papermill would fill in braces in paths, and write parameters in the language that the notebook names.
     paths = (path.replace("{", "{{").replace("}", "}}") for path in (given, str(target)))
     options = {"progress_bar": False, "kernel_name": "python3", "language": "python"}
     try:
@@ -184,12 +184,12 @@ def execute_notebook(text: str, target: Path, parameters: Mapping[str, Any], ker
 
 _IN_MEMORY = "memory:"
 _running: dict[str, str] = {}
-"""The notebooks that run, as they were hashed: a file could be changed meanwhile."""
+"""The running notebooks, as hashed: a file could be changed in the meantime."""
 
 
 @cache
 def _papermill() -> Any:
-    """Import papermill, and let it read from memory."""
+    """Import papermill, and enable it to read from memory."""
     import papermill
     from papermill.iorw import NoIOHandler, papermill_io
 
@@ -204,10 +204,10 @@ def own_players(plan: SweepPlan, folder: Path) -> dict[str, CodeReference]:
 
     Args:
         plan: The plan.
-        folder: The folder that paths refer to: that of the plan's file.
+        folder: The folder to which paths are relative: the plan file's.
 
     Returns:
-        The references with absolute paths, by the text in the plan.
+        The references with absolute paths, by their names in the plan.
 
     Raises:
         ValueError: There is no such file or player, or its import failed.
@@ -220,18 +220,18 @@ def own_players(plan: SweepPlan, folder: Path) -> dict[str, CodeReference]:
 
 
 def player_facts(players: Mapping[str, CodeReference]) -> dict[str, dict[str, Any]]:
-    """Return the facts about the code of loaded players, by their text in the plan."""
+    """Return the facts about the code of loaded players, by their names in the plan."""
     return {text: code_facts(find_player(reference, load=False)) for text, reference in players.items()}
 
 
 def own_scenarios(plan: SweepPlan, folder: Path) -> dict[str, Path]:
-    """Return the scenario files beside a plan that its parameters name, by the text in the plan."""
+    """Return the scenario files next to a plan that its parameters name, by their names in the plan."""
     named = {text for text in _plan_texts(plan) if text.endswith(SUFFIX)}
     return {text: file for text in sorted(named) if (file := (folder / text).resolve()).is_file()}
 
 
 def scenario_facts(scenarios: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
-    """Return the name, hash and path of scenario files, by their text in the plan."""
+    """Return the name, hash and path of scenario files, by their names in the plan."""
     return {
         text: {"source": file.name, "sha256": hashlib.sha256(file.read_bytes()).hexdigest(), "path": str(file)}
         for text, file in scenarios.items()
@@ -239,13 +239,13 @@ def scenario_facts(scenarios: Mapping[str, Path]) -> dict[str, dict[str, Any]]:
 
 
 def _plan_texts(plan: SweepPlan) -> Iterator[str]:
-    """Yield the texts in the parameters of a plan."""
+    """Yield the strings in a plan's parameters."""
     for point in (plan.fixed, plan.tiny, *chain.from_iterable(plan.axes())):
         yield from _texts(point)
 
 
 def _texts(value: Any) -> Iterator[str]:
-    """Yield the texts in a parameter's value."""
+    """Yield the strings in a parameter's value."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, list | dict):

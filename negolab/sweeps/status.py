@@ -14,17 +14,17 @@ from typing_extensions import override
 from negolab._internal.files import read_bytes, write_json
 
 CELLS, ATTEMPTS = "cells", "attempts"
-"""Folders of a sweep: its finished cells by id, and the attempts that are none, by id and number."""
+"""Folders of a sweep: its finished cells by id, and other attempts by id and number."""
 FILE = "cell.json"
 State = Literal["done", "failed", "timeout", "died", "refused"]
 """done: the notebook ran to its end; failed: it raised an error; timeout: it took longer than allowed; died: its kernel
-or worker ended; refused: the notebook has no such parameter."""
+or worker ended; refused: the notebook lacks a parameter."""
 RETRYABLE: tuple[State, ...] = tuple(state for state in get_args(State) if state != "done")
 """States of cells that `--retry` may run again."""
 
 
 class CellError(msgspec.Struct, frozen=True, kw_only=True):
-    """An error: its class, its text and the notebook cell in which it was raised (from 1; None: in none)."""
+    """An error: its class, its text and the notebook cell in which it was raised (from 1; None: outside any cell)."""
 
     kind: str
     text: str
@@ -41,10 +41,10 @@ Count = Annotated[int, msgspec.Meta(ge=0, le=2**53)]
 class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     """One attempt at a cell; attempts are numbered from 1.
 
-    `began` and `ended` are Unix times; `usd` is the cost of its models at list prices, cached answers included (None:
-    unknown, or no models); `records` has the bytes of each file of records of a cell that is done, by its path in the
-    cell's folder; `values` has, as JSON, what its kernel held for each of `params` when it had run (none: not kept, as
-    by earlier versions).
+    `began` and `ended` are Unix times; `usd` is the cost of its models at list prices, including cached answers (None:
+    unknown, or no models); `records` has the size in bytes of each file of records of a finished cell, by its path in
+    the cell's folder; `values` has, as JSON, the value that its kernel held for each of `params` after the run (empty:
+    not kept, as in earlier versions).
     """
 
     id: str
@@ -63,7 +63,7 @@ class CellStatus(msgspec.Struct, frozen=True, kw_only=True):
     values: dict[str, str] = {}
 
     def other_values(self) -> str:
-        """Say which parameters its kernel held otherwise than the plan sets them; "" if none."""
+        """Say which parameters had other values in its kernel than in the plan; "" if none."""
         planned = {name: json.dumps(self.params.get(name)) for name in self.values}
         return ", ".join(
             f"{name} = {value:.60}, not {planned[name]:.60}"
@@ -78,7 +78,7 @@ def is_sweep(path: Path) -> bool:
 
 
 def subfolders(parent: Path) -> Iterator[Path]:
-    """Iterate over the folders in a folder, which may be missing, by name; `ValueError` for a link, which may lead to
+    """Iterate by name over the subfolders of a folder, which may be missing; `ValueError` for a link, which may lead to
     somebody else's records."""
     for path in (parent, *sorted(parent.iterdir())) if parent.is_dir() else ():
         if path.is_symlink():
@@ -90,13 +90,13 @@ def subfolders(parent: Path) -> Iterator[Path]:
 
 
 def read_done(sweep: Path, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
-    """Read the finished cells by id, except those `known` already: what is published does not change."""
+    """Read the finished cells by id, except those already `known`: published cells do not change."""
     statuses = (known.get(folder.name) or read_status(folder) for folder in subfolders(sweep / CELLS))
     return {cell.id: cell for cell in statuses if cell is not None}
 
 
 def read_unsuccessful(sweep: Path) -> dict[str, CellStatus]:
-    """Read the last attempt of each cell that ended without success, by id."""
+    """Read the last attempt at each cell that ended without success, by id."""
     latest: dict[str, CellStatus] = {}
     for folder in subfolders(sweep / ATTEMPTS):
         attempt = read_status(folder)
@@ -106,7 +106,7 @@ def read_unsuccessful(sweep: Path) -> dict[str, CellStatus]:
 
 
 def read_ended(sweep: Path, known: Mapping[str, CellStatus] = MappingProxyType({})) -> dict[str, CellStatus]:
-    """Read the newest status of each cell that ended, by id: that of the finished cell, else of the last attempt."""
+    """Read the latest status of each cell that has ended, by id: the finished cell's, or else the last attempt's."""
     return {**read_unsuccessful(sweep), **read_done(sweep, known)}
 
 
@@ -116,8 +116,8 @@ def write_status(folder: Path, status: CellStatus) -> None:
 
 
 def read_status(folder: Path) -> CellStatus | None:
-    """Read the status in a cell's folder; None where there is none, ValueError where it cannot be read, or records that
-    it names are gone."""
+    """Read the status in a cell's folder. Return None if there is none; raise ValueError if it cannot be read, or if
+    records that it names are gone."""
     file = folder / FILE
     try:
         cell_status = msgspec.json.decode(read_bytes(file), type=CellStatus)

@@ -1,7 +1,7 @@
 """Published matches of clembench's `hot_air_balloon` as records of the balloon game.
 
-`read_tree` reads all episodes below a folder, `read_episode` one; `score_pairs` and `score_lines` derive the
-stored scores again from the dialogues.
+`read_tree` reads all episodes under a folder, `read_episode` one; `score_pairs` and `score_lines` recompute the stored
+scores from the dialogues.
 """
 
 from negolab.formats.clembench.episodes import (

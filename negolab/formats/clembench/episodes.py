@@ -30,7 +30,7 @@ from negolab.verification import Difference
 
 GAME = "hot_air_balloon"
 _OWN_FIELDS = frozenset({"item_weights", "negotiation_mode", "player1_preferences"})
-"""Fields of an instance that no other game of clembench has."""
+"""Fields of an instance that no other clembench game has."""
 REASONS = {
     "no_reasoning": "no_sr_prompt",
     "no_argument": "no_argument_prompt",
@@ -42,15 +42,15 @@ REASONS = {
     "agree_ambiguous": "agreement_ambiguous_prompt",
     "agree_inactive": "agreement_non_active_prompt",
 }
-"""Code of a fault -> field of an instance with the sentence that its game master answers to that fault."""
+"""Fault code -> field of an instance with the sentence with which its game master answers that fault."""
 DIFFERENCES = "differences"
-"""Name of the note in an imported record that lists its differences from its files."""
+"""Name of the note in an imported record that lists the record's differences from its files."""
 PREFIX = "air_balloon_survival_"
-"""Beginning of the names of all experiments, left out of the ids of records."""
+"""Beginning of all experiments' names, left out of record ids."""
 
 _SEATS: dict[str, Seat] = {"Player 1": "A", "Player 2": "B"}
 _TEMPERATURE = re.compile(r"-t\d+(\.\d+)?$")
-"""End of a model's name in the name of a results folder, MODEL-tTEMPERATURE; two of them are joined by `--`."""
+"""End of a model's name in the name of a results folder, MODEL-tTEMPERATURE; two names are joined by `--`."""
 
 
 class CrashedError(ValueError):
@@ -58,7 +58,7 @@ class CrashedError(ValueError):
 
 
 class Published(NamedTuple):
-    """One instance: the game with its explicit start, and its game master's texts by seat and by code of a fault."""
+    """One instance: the game with its explicit start, and the game master's texts by seat and by fault code."""
 
     experiment: str
     game_id: int | str
@@ -105,7 +105,8 @@ def import_published(plain: Mapping[str, Any], experiment: str) -> Published:
 
 
 def _language(agree_tag: str) -> str:
-    """Find the language by the word for agreeing in the instance's pattern; the experiment's name does not tell it."""
+    """Determine the language by the word for agreeing in the instance's pattern; the experiment's name does not reveal
+    it."""
     word = agree_tag.split(":")[0]
     for name in languages():
         if language(name).tags.agree == word:
@@ -119,15 +120,15 @@ def _language(agree_tag: str) -> str:
 def read_episode(folder: Path | str) -> Record:
     """Import the episode in a folder by replaying its dialogue.
 
-    A model with its temperature is a player of its own, MODEL-tTEMPERATURE: the temperature is that of the results
-    folder around the episode, else of the one in its meta data.
+    Each model with each temperature is a separate player, MODEL-tTEMPERATURE; the temperature comes from the results
+    folder around the episode, or else from the folder named in its metadata.
 
     Args:
         folder: A folder with `instance.json`, `interactions.json` and, in newer releases, `scores.json`.
 
     Returns:
-        The record. Its notes keep the stored scores, the texts of the episode's game master and, as `DIFFERENCES`, a
-        sentence for each difference between the replay and the files. Its id is the same whenever it is imported.
+        The record. Its notes contain the stored scores, the texts of the episode's game master and, as `DIFFERENCES`, a
+        sentence for each difference between the replay and the files. Its id is the same each time it is imported.
 
     Raises:
         CrashedError: There is no dialogue (an episode that crashed has no `interactions.json`), or it cannot be read.
@@ -144,13 +145,13 @@ def read_episode(folder: Path | str) -> Record:
     record = match.record()
     created = next((reply.asked_at or reply.answered_at for _, reply in said.replies), None)
     when = "" if created is None else datetime.fromtimestamp(created, UTC).isoformat(timespec="seconds")
-    # The header as it reads from a file, so that a folder of episodes and the run imported from it have equal records.
+    # The header as read from a file, so that a folder of episodes and the run imported from it have equal records.
     header = msgspec.structs.replace(parse_record(record.to_line()).header, seed=None, created=when)
     return Record(header, record.events)
 
 
 class _Dialogue(NamedTuple):
-    """Contents of an episode's files beside its instance."""
+    """Contents of an episode's files other than its instance."""
 
     meta: Mapping[str, Any]
     players: dict[Seat, str]
@@ -173,13 +174,14 @@ def _read_dialogue(folder: Path) -> _Dialogue:
 
 
 def results_folder(folder: Path) -> str:
-    """Return the name of the nearest folder around an episode that names models with temperatures; "" for none."""
+    """Return the name of the closest folder above an episode that names models with temperatures; "" if there is
+    none."""
     names = (parent.name for parent in folder.parents[:4])
     return next((name for name in names if all(map(_TEMPERATURE.search, name.split("--")))), "")
 
 
 def _players(players: Mapping[str, Any], results: str) -> dict[Seat, str]:
-    """Return the models by seat, with the temperatures that the name of the results folder states."""
+    """Return the models by seat, with the temperatures in the name of the results folder."""
     parts = results.split("--")
     found: dict[Seat, str] = {}
     for name, player in players.items():
@@ -199,7 +201,7 @@ def _id(source: Published, said: _Dialogue) -> str:
 
 
 def episode_differences(record: Record) -> tuple[Difference, ...]:
-    """Return the differences of an episode with their causes: where its dialogue leaves the rules, or else each
+    """Return the differences of an episode with their causes: where its dialogue departs from the rules, or else each
     score."""
     told = record.header.notes.get(DIFFERENCES)
     if not told:
@@ -243,7 +245,7 @@ def _seat(name: str) -> Seat | None:
 
 
 def _replies(played: Mapping[str, Any]) -> Iterator[tuple[Seat, Reply]]:
-    """Yield the players' replies in order, each with the times of the last prompt to its seat and of the answer."""
+    """Yield the players' replies in order, each with the times of the last prompt to its seat and of the reply."""
     asked: dict[Seat, float | None] = {}
     for number, event in enumerate((event for turn in played.get("turns", ()) for event in turn), 1):
         try:
@@ -261,7 +263,7 @@ def _replies(played: Mapping[str, Any]) -> Iterator[tuple[Seat, Reply]]:
 
 
 def _seconds(stamp: str | None) -> float | None:
-    """Convert a time stamp to Unix time; one without a zone counts as UTC, since only differences are used."""
+    """Convert a timestamp to Unix time; one without a time zone is taken as UTC, because only differences are used."""
     if stamp is None:
         return None
     when = datetime.fromisoformat(stamp)
@@ -269,7 +271,7 @@ def _seconds(stamp: str | None) -> float | None:
 
 
 def _replay(match: Match, heard: list[tuple[Seat, Reply]]) -> Iterator[str]:
-    """Submit the replies until one comes from a seat that is not on turn; yield that difference."""
+    """Submit the replies until one comes from a seat whose turn it is not; yield that difference."""
     for number, (seat, reply) in enumerate(heard, 1):
         asked = tuple(match.pending())
         if asked != (seat,):
@@ -280,14 +282,14 @@ def _replay(match: Match, heard: list[tuple[Seat, Reply]]) -> Iterator[str]:
 
 
 def _compare(record: Record) -> Iterator[str]:
-    """Yield the differences in end, deal and scores between the file and the replayed match."""
+    """Yield the differences in end, deal and scores between the files and the replayed match."""
     replies = sum(hasattr(event, "reply") for event in record.events)
     for pair in score_pairs(record):
         if not pair.same:
             yield f"reply {replies}, the last: {describe_pair(pair)}"
 
 
-# All episodes below a folder, and what is left out.
+# All episodes under a folder, and what is left out.
 
 
 class LeftOut(NamedTuple):
@@ -295,8 +297,8 @@ class LeftOut(NamedTuple):
 
     Attributes:
         folder: The folder of the episode.
-        kind: It is of another game, it crashed (there is no dialogue, or none that can be read), or its instance
-            cannot be read.
+        kind: The episode is of another game, it crashed (there is no readable dialogue), or its instance cannot be
+            read.
         what: The other game, the models that crashed, or the reason.
     """
 
@@ -306,7 +308,7 @@ class LeftOut(NamedTuple):
 
 
 def read_tree(root: Path | str) -> Iterator[Record | LeftOut]:
-    """Read every episode folder below `root`, in the order of their paths, one at a time."""
+    """Read every episode folder under `root`, in the order of their paths, one at a time."""
     root = Path(root).resolve()
     for folder in episode_folders(root):
         links = (file for file in _files(folder) if file.is_symlink() and not file.resolve().is_relative_to(root))
@@ -318,13 +320,13 @@ def read_tree(root: Path | str) -> Iterator[Record | LeftOut]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    """Yield what is read of an episode."""
+    """Yield the files read for an episode."""
     yield from folder.glob("*.json")
     yield folder.parent / "experiment.json"
 
 
 def episode_folders(root: Path) -> Iterator[Path]:
-    """Yield every folder below `root` that holds an episode, of any game, in the order of their paths."""
+    """Yield every folder under `root` that holds an episode, of any game, in the order of their paths."""
     for path, folders, files in os.walk(root):
         folders.sort()
         if "instance.json" in files or "interactions.json" in files:
@@ -343,7 +345,7 @@ def _read_or_leave_out(folder: Path) -> Record | LeftOut:
 
 
 def _game_of(folder: Path) -> str:
-    """Return the name of the game of an episode, by its instance, else by what its files or folders say."""
+    """Return the name of an episode's game, as given by its instance, or else by its files or folders."""
     if not _OWN_FIELDS.isdisjoint(_plain(folder / "instance.json")):
         return GAME
     stated = _plain(folder.parent / "experiment.json").get("game_name")
@@ -352,7 +354,7 @@ def _game_of(folder: Path) -> str:
 
 
 def _models(folder: Path) -> str:
-    """Return the models that played an episode, as its results folder names them."""
+    """Return the models that played an episode, as named by its results folder."""
     if found := results_folder(folder):
         return found
     return folder.parents[2].name if folder.parents[1].name == GAME else "models unknown"
@@ -365,7 +367,7 @@ def _plain(file: Path) -> dict[str, Any]:
 
 
 def count_left_out(left_out: Iterable[LeftOut]) -> tuple[str, ...]:
-    """Say in a sentence each which other games there are, whose episodes crashed, and what could not be read."""
+    """Say, in one sentence each, which other games there are, whose episodes crashed, and what could not be read."""
     groups: dict[tuple[str, str], list[Path]] = {}
     for one in left_out:
         groups.setdefault((one.kind, one.what), []).append(one.folder)

@@ -1,4 +1,4 @@
-"""Stored scores of published episodes, and the same scores derived from the dialogue."""
+"""Stored scores of published episodes, and the same scores recomputed from the dialogue."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from negolab.games.balloon.state import State
 from negolab.record import Record, final_state
 
 NOTE = "official"
-"""Name of the note in an imported record that holds the scores of its files, under their own names."""
+"""Name of the note in an imported record that holds the scores in its files, under their original names."""
 END = "end"
 
 _ENDS: dict[str, End] = {"Success": "AGREED", "Lose": "FORFEIT", "Aborted": "ABORTED"}
@@ -33,7 +33,7 @@ _PLAYED = (
     "Percent Violations Player 1",
     "Percent Violations Player 2",
 )
-"""Scores of `interactions.json`."""
+"""Scores in `interactions.json`."""
 _SCORED = (
     "Main Score",
     "Harmonic Mean Score",
@@ -42,13 +42,13 @@ _SCORED = (
     "Violated Request Count",
     "Request Success Ratio",
 )
-"""Scores of `scores.json` that `interactions.json` does not have, or only by round."""
+"""Scores in `scores.json` that `interactions.json` does not have, or has only by round."""
 _IN_SCORES = " (scores.json)"
-"""Added to the name of a score on which the two files disagree."""
+"""Suffix of the name of a score on which the two files disagree."""
 
 
 class ScorePair(NamedTuple):
-    """One score: its name in the file, the stored value and the one derived from the dialogue; None where undefined."""
+    """One score: its name in the file, the stored value and the one recomputed from the dialogue; None if undefined."""
 
     name: str
     theirs: Any
@@ -56,21 +56,21 @@ class ScorePair(NamedTuple):
 
     @property
     def same(self) -> bool:
-        """True if both values are equal, numbers up to rounding."""
+        """True if both values are equal; numbers, up to rounding."""
         if all(isinstance(value, int | float) for value in self[1:]):
             return math.isclose(self.theirs, self.ours, rel_tol=1e-9, abs_tol=1e-9)
         return bool(self.theirs == self.ours)
 
 
 def stored_scores(played: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the scores stored in an episode's files that follow from its dialogue, with None for NaN.
+    """Return the scores in an episode's files that follow from its dialogue, with None for NaN.
 
-    Left out are what the instance states (`Max harmonic mean`, `Max weight allowed`, `Pareto Optima Count`), counts by
-    round, and the Pareto flag where both seats value items alike: clembench stores a fixed False there.
+    Left out are the values given in the instance (`Max harmonic mean`, `Max weight allowed`, `Pareto Optima Count`),
+    counts by round, and the Pareto flag if both seats value items alike, for which clembench always stores False.
 
     Args:
-        played: The content of `interactions.json`.
-        scored: The content of `scores.json`; may be empty.
+        played: The contents of `interactions.json`.
+        scored: The contents of `scores.json`; may be empty.
     """
     ends = [end for name, end in _ENDS.items() if played.get(name)]
     found = {name: _defined(played[name]) for name in _PLAYED if name in played}
@@ -93,7 +93,7 @@ def _derive(game: Balloon, state: State, replies: int) -> dict[str, Any]:
     details = game.details(state)
     norm = details["norm"] or {"A": None, "B": None}
     of_deal = (details["deal"], details["effort"], norm["A"], norm["B"], details["normalised_harmonic"])
-    # clembench counts a fault of form as a violation only where it aborts the episode.
+    # clembench counts a format fault as a violation only if it aborts the episode.
     faults = {seat: int(state.public.end == "ABORTED" and state.public.ended_by == seat) for seat in ("A", "B")}
     fatal = sum(faults.values())
     percent = {seat: 100.0 * count for seat, count in faults.items()}
@@ -109,7 +109,8 @@ def _derive(game: Balloon, state: State, replies: int) -> dict[str, Any]:
 
 
 def score_pairs(record: Record) -> tuple[ScorePair, ...]:
-    """Return the stored scores of an imported episode with those of its replayed dialogue; () for other records."""
+    """Return the stored scores of an imported episode, paired with those of its replayed dialogue; () for other
+    records."""
     theirs = record.header.notes.get(NOTE)
     game = record.game
     if not theirs or not isinstance(game, Balloon):
@@ -120,11 +121,11 @@ def score_pairs(record: Record) -> tuple[ScorePair, ...]:
 
 
 def score_lines(records: Iterable[Record], *, by_name: bool = False) -> Iterator[str]:
-    """Yield how many stored scores were derived again, and the names of those that differ with their counts.
+    """Yield how many stored scores were recomputed, and the names of those that differ, with counts.
 
     Args:
         records: The records; those without stored scores are ignored.
-        by_name: Yield first a line per name: how often it is stored and derived again, and the first record in which it
+        by_name: First yield a line per name: how often it is stored and recomputed, and the first record in which it
             differs.
     """
     pairs = [(record.id, pair) for record in records for pair in score_pairs(record)]
@@ -153,7 +154,7 @@ def _said(value: Any) -> str:
 
 
 def describe_pair(pair: ScorePair) -> str:
-    """Say in words how a stored score and the derived one differ."""
+    """Say in words how a stored score and the recomputed one differ."""
     if pair.name == END:
         return f"the file says {pair.theirs}, the rules {pair.ours or 'that the match continues'}"
     return f"{pair.name} is {_said(pair.theirs)} in the file, {pair.ours} by the rules"

@@ -1,6 +1,6 @@
-"""Transcripts of any game, from its record or one seat's view, as rows, LaTeX, HTML or Markdown.
+"""Transcripts of any game, from a record or one seat's view, as rows, LaTeX, HTML or Markdown.
 
-The style `clembench` reproduces the layout of clembench's LaTeX, for comparison with published transcripts.
+The style `clembench` reproduces clembench's LaTeX layout, for comparison with published transcripts.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def export(source: Record | SeatRecord, style: str = "latex") -> str:
 
 
 def styles(game: str) -> list[str]:
-    """List the styles for the records of a game, by the id that they keep."""
+    """List the styles for records of a game, given the id that the records contain."""
     return [style for style in STYLES if style != "clembench" or game == CLEMBENCH_GAME]
 
 

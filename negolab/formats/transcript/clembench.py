@@ -1,7 +1,7 @@
-"""The exact layout of clembench's transcripts, for comparison with published ones only.
+"""The exact layout of clembench's transcripts, only for comparison with published ones.
 
-It escapes nothing, as the original does, so that LaTeX rejects most of the files and obeys commands that players wrote;
-to print, use the style `latex`, which prints them as text.
+Like the original, it escapes nothing, so that LaTeX rejects most of the files and obeys commands that players wrote;
+for printing, use the style `latex`, which prints them as text.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FOOT = "\n\\end{supertabular}\n}\n\n\\end{document}\n"
 
 
 class Cell(NamedTuple):
-    """Layout of one kind of cell: columns before and after, columns spanned, width, colour and direction label."""
+    """Layout of one kind of cell: columns before and after, columns spanned, width, color and direction label."""
 
     left: str
     span: int
@@ -62,7 +62,7 @@ def clembench(source: Record | SeatRecord) -> str:
     """Return the transcript of a balloon match in clembench's layout.
 
     Raises:
-        ValueError: Another game than balloon.
+        ValueError: The game is not balloon.
     """
     game = source.game if isinstance(source, SeatRecord) else source.header.game
     if game != CLEMBENCH_GAME:
@@ -71,7 +71,7 @@ def clembench(source: Record | SeatRecord) -> str:
 
 
 def latex(listed: Iterable[Row]) -> str:
-    """Return the LaTeX file of these rows in clembench's layout."""
+    """Return a LaTeX file with these rows in clembench's layout."""
     return HEAD + "".join(_cell(CELLS[row.cell], row.text) for row in listed) + FOOT
 
 

@@ -1,4 +1,4 @@
-"""The header of a transcript: end, players, start, measures and parameters of the match."""
+"""The header of a transcript: the match's end, players, start, measures and parameters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MASTER = "The master is the game: “master → A” is what it told A, “A →
 
 
 class Table(msgspec.Struct, frozen=True):
-    """A table of text; the first column holds the names of the rows."""
+    """A table of text; the first column contains the row names."""
 
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -43,7 +43,7 @@ class Head(msgspec.Struct, frozen=True):
     Attributes:
         title: Title of the transcript.
         end: How the match ended.
-        paid: Seat, player and formatted payoff; a view names no player, and the payoff is empty before the end.
+        paid: Seat, player and formatted payoff; a view does not name players, and the payoff is empty before the end.
         parts: Sections above the rows.
         after: Sections below the rows, which may be long.
     """
@@ -90,7 +90,7 @@ def _of_record(record: Record) -> Head:
 
 
 def _details(record: Record) -> dict[str, Any]:
-    """Return the measures of a match, with the seats of their rows in the words that people read."""
+    """Return a match's measures, with the seats of their rows in words for readers."""
 
     def name(cell: Any) -> Any:
         return words.get(cell, cell) if isinstance(cell, str) else cell
@@ -145,14 +145,14 @@ def _parameters(params: Mapping[str, Any], game: AnyGame) -> Part:
 
 
 def _counts(name: str, game: AnyGame) -> str:
-    """Add the unit to a heading where numbers are amounts of money in cents."""
+    """Add the unit to a heading if its numbers are amounts of money in cents."""
     return f"{name} (money in cents)" if game.unit == "cents" else name
 
 
 def _single_and_listed(plain: dict[str, Any], units: Mapping[str, str]) -> tuple[Facts, Part]:
     """Split nested data into single facts with units, and lists of mappings.
 
-    A list becomes a table, or one line per entry where a table would have too many columns.
+    A list becomes a table, or one line per entry if a table would have too many columns.
     """
     single: Facts = []
     listed = Part("Histories", [], [])
@@ -169,7 +169,7 @@ def _single_and_listed(plain: dict[str, Any], units: Mapping[str, str]) -> tuple
 
 
 def _fact(name: str, value: Any, unit: str) -> tuple[str, str]:
-    """Name a value with its unit, which an amount of money has itself."""
+    """Name a value with its unit; an amount of money already has its unit."""
     if unit == "cents":
         return name, _text(value) if value is None else format_money(value)
     return f"{name} ({unit})" if unit else name, _text(value)
@@ -196,7 +196,7 @@ def _side_by_side(a: Known, b: Known) -> Known:
 
 
 def _even(known: Known) -> Known:
-    """Write each row of a grid as one value where no row has all columns, such as the options of unlike issues."""
+    """Write each row of a grid as one value if no row has all columns, such as the options of different issues."""
 
     def is_ragged(value: Any) -> bool:
         return is_grid(value) and max(map(len, value.values())) < len(_transpose(value))

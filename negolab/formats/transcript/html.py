@@ -12,13 +12,13 @@ from negolab.record import Record, SeatRecord
 
 _CONTROLS = {code: 0x2400 + code for code in range(32) if chr(code) not in "\t\n\r"} | {0x7F: 0x2421}
 _LONG = 40
-"""Characters above which a value is shown on lines of its own."""
+"""Number of characters above which a value is shown on separate lines."""
 _WRAPPED = 24
-"""Characters above which a cell of a table is text on several lines."""
+"""Number of characters above which a table cell is text on several lines."""
 _SHORT = 16
-"""Characters up to which a word in a table is not broken."""
+"""Number of characters up to which a word in a table is not broken."""
 _MANY = 5
-"""Columns above which a table may break words, to fit on paper."""
+"""Number of columns above which a table may break words, to fit on paper."""
 
 
 def html(source: Record | SeatRecord) -> str:
@@ -42,7 +42,7 @@ def html(source: Record | SeatRecord) -> str:
 
 @cache
 def _style() -> str:
-    """Return the colours that pages and widgets share, followed by the page's own rules."""
+    """Return the colors that pages and widgets share, followed by the page's own rules."""
     colours = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
     return colours + files("negolab.formats.transcript").joinpath("page.css").read_text("utf-8")
 

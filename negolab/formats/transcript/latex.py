@@ -1,4 +1,4 @@
-"""A transcript for printing: LaTeX that compiles with any text, breaks over pages and leaves nothing out.
+"""A transcript for printing: LaTeX that compiles with any text, breaks across pages and leaves nothing out.
 
 The file is pure ASCII. Letters, digits and a few signs stand for themselves; every other character is written as a
 fixed command or as its code point, so that text from players cannot inject commands.
@@ -103,19 +103,19 @@ _PLAIN = re.compile(r"[A-Za-z0-9!()*+./:;=?@]")
 _LINES = re.compile(r"\r\n|\r|\n")
 
 _RUN = 25
-"""Characters without a blank after which a line may break."""
+"""Number of characters without a blank after which a line may break."""
 _WIDE = 100
-"""Characters after which a line of the file is broken; TeX reads at most 200,000 in one line."""
+"""Number of characters after which a line of the file is broken; TeX reads at most 200,000 in one line."""
 _BOX = 500
-"""Printed lines per box: TeX cannot hold a box of more than 5.7 m, about 1,300 lines."""
+"""Printed lines per box: TeX cannot hold a box taller than 5.7 m, about 1,300 lines."""
 _PRINTED = 70
-"""Approximate minimum of characters in a printed line."""
+"""Approximate minimum number of characters in a printed line."""
 _CELL = 120
-"""Maximum of characters in a table cell, since a row cannot break over pages."""
+"""Maximum number of characters in a table cell, because a row cannot break across pages."""
 _COLUMNS = 9
-"""Maximum of columns that fit on a page."""
+"""Maximum number of columns that fit on a page."""
 _ACROSS = 40
-"""Wide letters that fit on one line of a table, all columns together."""
+"""Number of wide letters that fit on one line of a table, in all columns together."""
 
 
 def latex(source: Record | SeatRecord) -> str:
@@ -148,7 +148,7 @@ def escape_latex(line: str, run_length: int = _RUN, may_break: str = r"\allowbre
 
     Args:
         line: Text without line breaks.
-        run_length: Characters without a blank after which a break is allowed.
+        run_length: Number of characters without a blank after which a break is allowed.
         may_break: The command that allows a break.
     """
     out, run, wide, last = [], 0, 0, " "
@@ -179,7 +179,7 @@ def _paragraphs(lines: list[str]) -> str:
 
 
 def _boxfuls(text: str) -> Iterator[list[str]]:
-    """Group the lines of a text so that each group fits into one box."""
+    """Group the lines of a text so that each group fits in one box."""
     room, held = _BOX, list[str]()
     for line in _LINES.split(text):
         for piece in _pieces(line):
@@ -193,7 +193,7 @@ def _boxfuls(text: str) -> Iterator[list[str]]:
 
 
 def _pieces(line: str) -> list[str]:
-    """Cut a line that does not fit into one box into pieces that do."""
+    """Cut a line that does not fit in one box into pieces that do."""
     if _width(line) < _BOX * _PRINTED:
         return [line]
     step = _BOX * _PRINTED * len(line) // _width(line) - _PRINTED
@@ -251,7 +251,7 @@ def _facts(facts: Facts) -> Iterator[str]:
 
 
 def _table(table: Table) -> Iterator[str]:
-    """Yield a table that may break over pages; facts instead if it has too many columns or too long a cell."""
+    """Yield a table that may break across pages, or facts if it has too many columns or too long a cell."""
     longest = max(_width(cell) for row in (table.columns, *table.rows) for cell in row)
     if longest <= _CELL and len(table.columns) <= _COLUMNS:
         yield from _grid(table)
@@ -269,7 +269,7 @@ def _grid(table: Table) -> Iterator[str]:
 
 
 def _cells(row: tuple[str, ...]) -> str:
-    # \leavevmode, since \\ would read a star at the start of the next row as its own.
+    # \leavevmode, because \\ would read a star at the start of the next row as its own.
     cells = (escape_latex(" ".join(cell.split()), _ACROSS // len(row), r"\splitword{}") for cell in row)
     return r"\leavevmode{}" + " & ".join(cells) + r" \\"
 

@@ -1,4 +1,4 @@
-"""A transcript as Markdown: all text from players stands in fenced blocks that it cannot close."""
+"""A transcript as Markdown: all text from players is in fenced blocks that it cannot close."""
 
 from __future__ import annotations
 

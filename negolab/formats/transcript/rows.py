@@ -1,4 +1,4 @@
-"""A match as rows of a transcript: prompts of the game master and replies, from a record or one seat's view."""
+"""A match as rows of a transcript: the game master's prompts and the replies, from a record or one seat's view."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CLOSING: dict[End, str] = {
     "NO_DEAL": "no deal",
     "OUT_OF_TIME": "out of time",
 }
-"""The game master's closing note, in clembench's words; `None` is its word for a lost match."""
+"""The game master's closing note, in clembench's words; `None` is clembench's word for a lost match."""
 
 
 class Row(msgspec.Struct, frozen=True):
@@ -32,17 +32,17 @@ class Row(msgspec.Struct, frozen=True):
     receiver: Who
     text: str
     codes: tuple[str, ...] = ()
-    """Codes of its rejection; () for accepted replies and messages of the game master."""
+    """Codes of its rejection; () for accepted replies and the game master's messages."""
     reason: str = ""
-    """Reason of its rejection, if no later row tells it to the author."""
+    """Reason for its rejection, if no later row tells the author."""
     refusal: bool = False
-    """True for the game master's answer that rejects the row before."""
+    """True for the game master's answer that rejects the previous row."""
     forfeit: bool = False
     """True if its author used up the allowance of rejected replies; the rules decide what follows."""
     remark: str = ""
-    """Its effect beyond its words."""
+    """The message's effect beyond its words."""
     taken: str = ""
-    """Seconds and tokens of the reply, where known."""
+    """Seconds and tokens that the reply took, if known."""
 
     @property
     def cell(self) -> str:
@@ -69,7 +69,7 @@ class Row(msgspec.Struct, frozen=True):
 
 
 def usage_notes(reply: Reply) -> str:
-    """Format time and tokens (read + written) of a reply as in `2.1 s, 812 + 96 tokens`, as far as recorded."""
+    """Format a reply's time and tokens (read + written), as in `2.1 s, 812 + 96 tokens`, as far as recorded."""
     parts = []
     if reply.asked_at is not None and reply.answered_at is not None:
         parts.append(f"{max(0.0, reply.answered_at - reply.asked_at):.1f} s")
@@ -86,8 +86,8 @@ def rows(source: Record | SeatRecord) -> list[Row]:
 
 
 def messages(source: Record | SeatRecord) -> list[Row]:
-    """Return the rows for readers: the closing notes are replaced by one in plain words, and rules that both seats are
-    told in the same words stand with the first."""
+    """Return the rows for readers: the closing notes are replaced with one in plain words, and rules told to both seats
+    in the same words are shown only with the first."""
     listed = _with_rules_once(rows(source))
     notes = [row for row in listed if row.sender == row.receiver]
     ends = [end for end, words in CLOSING.items() if any(note.text == words for note in notes)]
@@ -96,11 +96,11 @@ def messages(source: Record | SeatRecord) -> list[Row]:
 
 
 _RULES = 120
-"""Characters from which words that both seats are told are printed once."""
+"""Least number of characters for words told to both seats to be printed only once."""
 
 
 def _with_rules_once(listed: list[Row]) -> list[Row]:
-    """Shorten the first message to the second seat by what stands in the first message to the other."""
+    """Shorten the first message to the second seat by what is already in the first message to the other."""
     firsts = {row.receiver: at for at, row in reversed(list(enumerate(listed))) if row.way.startswith("master →")}
     if len(firsts) < len(SEATS):
         return listed
@@ -116,7 +116,7 @@ def _with_rules_once(listed: list[Row]) -> list[Row]:
 
 
 class _RowBuilder:
-    """Builder of the rows: before each reply, the prompt with everything that is new to its author since the last."""
+    """Builder of the rows: before each reply comes the prompt with everything new to its author since the last one."""
 
     def __init__(self, told: dict[Seat, AnyGame]) -> None:
         self.rows: list[Row] = []
@@ -126,7 +126,7 @@ class _RowBuilder:
         self._rejected: dict[Seat, Invalid] = {}
 
     def reply(self, seen: Seen, reply: Reply) -> None:
-        """Add the reply, after the prompt or the reason of the rejection that it answers."""
+        """Add the reply, after the prompt or the reason for rejection that it answers."""
         seat = seen.seat
         rejected = self._rejected.pop(seat, None)
         if rejected is None:
@@ -139,7 +139,7 @@ class _RowBuilder:
         self.rows.append(Row(seat, "GM", reply.text, taken=usage_notes(reply)))
 
     def reject(self, seen: Seen, rejected: Rejected) -> None:
-        """Mark the reply as rejected; a wordless one gets a row of its own first."""
+        """Mark the reply as rejected; a wordless reply gets its own row first."""
         if rejected.wordless:
             codes = f"(no words: {', '.join(rejected.invalid.codes)})"
             self.reply(seen, Reply(rejected.said.text or codes) if rejected.said else Reply(codes))

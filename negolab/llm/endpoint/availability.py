@@ -1,4 +1,4 @@
-"""Availability of an endpoint: whether it has ever answered, and how long it has not."""
+"""Availability of an endpoint: whether it has ever answered, and how long it has failed to."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from datetime import UTC, datetime, timedelta
 from negolab.llm.endpoint.errors import AttemptFailed, RunFailed, Unreachable
 
 FIRST_NOTICE = 1.0
-"""Seconds without an answer after which a notice is given; the next ones follow after twice the time each."""
+"""Seconds without an answer before the first notice; each later notice comes after twice as long."""
 ADVICE = "check that the address is right, the server is running, and the network needs no login"
-"""About an endpoint that has never answered."""
+"""Advice about an endpoint that has never answered."""
 AFTER_PATIENCE = "run again to resume, or set a longer --patience"
-"""About an endpoint that has not answered for too long, in a run."""
+"""Advice, in a run, about an endpoint that has not answered for too long."""
 LONG_WAIT = 30.0
-"""Seconds; so long a wait is told at once if the endpoint asks for it."""
+"""Seconds; if the endpoint asks for a wait this long, a notice is given at once."""
 
 
 class Availability:
-    """Wait out the overload of one endpoint, by time and for all its calls together.
+    """Wait out one endpoint's overload, by time and for all its calls together.
 
     Args:
         url: The endpoint's address.
         patience: Seconds without a good answer after which the run stops (None: never).
         clock: The event loop's clock.
         notify: Called with a line when the endpoint does not answer, and when it answers again.
-        after: What to do when patience is over.
+        after: Advice for when patience runs out.
     """
 
     def __init__(
@@ -37,7 +37,7 @@ class Availability:
         after: str = AFTER_PATIENCE,
     ) -> None:
         self.has_answered = False
-        """A good answer came: the address is right."""
+        """True once a good answer has shown that the address is right."""
         self._url = url
         self._patience = patience
         self._clock = clock
@@ -49,7 +49,7 @@ class Availability:
 
     @property
     def is_waited_for(self) -> bool:
-        """A notice was given, and no answer has come since."""
+        """True if a notice was given and no answer has come since."""
         return self._notices > 0
 
     def record_answer(self) -> None:
@@ -64,7 +64,7 @@ class Availability:
         """Note a failed attempt that says something about the whole endpoint.
 
         Raises:
-            RunFailed: The address is wrong, the endpoint has not answered for too long, or asks to wait too long.
+            RunFailed: The address is wrong, or the endpoint has not answered for too long or asks for too long a wait.
         """
         if isinstance(error, Unreachable) and not self.has_answered:
             raise RunFailed(f"{self._url}: {error}: {ADVICE}") from None
@@ -80,7 +80,7 @@ class Availability:
             self._notify(f"{self._url} does not answer ({error}): waiting; {waited:.0f} s so far{self._most}")
 
     def is_patience_over(self, since: float) -> bool:
-        """Return True for a call that has failed for longer than the patience."""
+        """Return True if a call has been failing since `since` for longer than the patience."""
         return self._patience is not None and self._clock() - since > self._patience
 
     def _given_up(self, error: AttemptFailed, waited: float) -> str:
@@ -92,5 +92,5 @@ class Availability:
 
 
 def format_duration(seconds: float) -> str:
-    """Format a duration in seconds, from two minutes on in minutes."""
+    """Format a duration in seconds, or in minutes if it is two minutes or more."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} min"

@@ -1,4 +1,4 @@
-"""A cap on money and tokens that holds for what calls truly take, which no bound of theirs tells beforehand."""
+"""A cap on money and tokens that applies to what calls actually take, which none of their bounds tells in advance."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Reservation:
     def __init__(self, model: str, cost: Cost, of: tuple[str | int, ...]) -> None:
         self.model, self.cost, self.of = model, cost, of
         self.is_known = False
-        """Answers of the model have shown what calls take; else this one goes alone."""
+        """True if answers of the model have shown what calls take; otherwise, this call goes alone."""
         self.granted: asyncio.Future[None] | None = None
         """Set while it waits."""
         self.call: int | None = None
@@ -38,24 +38,24 @@ def _resolve(granted: asyncio.Future[None], error: RunFailed | None) -> None:
 
 
 SAFETY = 2
-"""A call reserves this multiple of the largest one of its model so far."""
+"""A call reserves this multiple of the largest call to its model so far."""
 
 
 class Budget:
-    """Keep the account of all calls of a run, and cap what they may cost.
+    """Keep the accounts of all calls in a run, and cap what they may cost.
 
-    Before each call twice the most that a call of its model has taken is reserved, after it the true cost is counted.
-    A call for which those in flight leave no room waits for them, so that near the end calls go one at a time;
-    `BudgetReached` when it would have no room even if they cost nothing. The first call of a model goes alone. So the
-    cap is passed by at most one call, and only by one that takes more than twice any before it.
+    Before each call, twice the most that a call to its model has taken is reserved; after it, the actual cost is
+    counted. If the calls in flight leave no room for a call, it waits for them, so that near the end calls go one at a
+    time; if it would have no room even if they cost nothing, it raises `BudgetReached`. The first call to a model goes
+    alone. So at most one call exceeds the cap, and only if it takes more than twice as much as any before it.
 
     Args:
-        usd: The cap in US dollars (None: no cap in money).
-        tokens: The cap in input and output tokens (None: no cap in tokens).
-        ledger: The account, with what earlier parts of the run have spent (None: a new one, in memory).
+        usd: The cap in US dollars (None: no cap on money).
+        tokens: The cap in input and output tokens (None: no cap on tokens).
+        ledger: The accounts, including what earlier parts of the run have spent (None: new ones, in memory).
 
     Raises:
-        ValueError: A cap is below 0 or no number.
+        ValueError: A cap is negative or not a number.
     """
 
     def __init__(self, *, usd: float | None = None, tokens: int | None = None, ledger: Ledger | None = None) -> None:
@@ -66,7 +66,7 @@ class Budget:
         self.tokens = tokens
         self.ledger = ledger or Ledger()
         self.is_capped = usd is not None or tokens is not None
-        # Rounded to the cap's own disadvantage.
+        # Rounded down, so that rounding never raises a cap.
         self._cap = (None if usd is None else int(usd * PICO), None if tokens is None else int(tokens))
         self._reserved, self._calls = NOTHING, 0
         self._is_alone = False
@@ -75,15 +75,15 @@ class Budget:
 
     @property
     def spent(self) -> Cost:
-        """Spending so far; calls of which nobody said what they took as the dearest of their model."""
+        """Spending so far; a call of unknown usage is charged like the most expensive call to its model."""
         return self.ledger.total.plus(self.ledger.presumed)
 
     async def reserve(self, model: str, first: Cost, of: tuple[str | int, ...] = ()) -> Reservation:
-        """Reserve a part for a call, and wait while calls in flight leave no room.
+        """Reserve part of the budget for a call, waiting while calls in flight leave no room.
 
         Args:
-            model: The model that is called; its calls may differ from those of other models.
-            first: Estimate of the cost while no call of the model has been answered.
+            model: The model to call; its calls may cost more or less than those to other models.
+            first: Estimated cost, used until a call to the model has been answered.
             of: Match, seat, turn and attempt, for the ledger.
 
         Raises:
@@ -103,7 +103,7 @@ class Budget:
         return reservation
 
     def settle(self, reservation: Reservation, took: Cost | None, finish: str = "") -> None:
-        """Replace a reservation by what its call took (None: unknown), and grant what waits and fits."""
+        """Replace a reservation with what its call took (None: unknown), and grant waiting ones that now fit."""
         with self._lock:
             if self.is_capped:
                 self._reserved, self._calls = self._reserved.plus(reservation.cost.times(-1)), self._calls - 1
@@ -117,14 +117,14 @@ class Budget:
                 self._resolve_waiting()
 
     def has_room(self, cost: Cost) -> bool:
-        """Return True if something would fit in what is left."""
+        """Return True if `cost` would fit in what is left."""
         total = self.spent.plus(cost)
         return all(
             cap is None or value <= cap for cap, value in zip(self._cap, (total.pico, total.tokens), strict=True)
         )
 
     def _resolve_waiting(self) -> None:
-        """Grant or fail what waits, as far as that is possible now."""
+        """Grant or fail waiting reservations, as far as that is possible now."""
         while self._waiting:
             try:
                 if not self._try(self._waiting[0]):
@@ -134,7 +134,7 @@ class Budget:
                 self._waiting.popleft().wake(error)
 
     def _try(self, reservation: Reservation) -> bool:
-        """Hold a reservation if there is room now; BudgetReached if there never will be."""
+        """Hold a reservation if there is room now; raise BudgetReached if there never will be."""
         if self.is_capped:
             if (largest := self.ledger.largest.get(reservation.model)) is not None:
                 reservation.cost, reservation.is_known = largest.times(SAFETY), True
@@ -163,7 +163,7 @@ class Budget:
             self._resolve_waiting()
 
     def _reached_message(self, reservation: Reservation) -> str:
-        """Say what is spent, and what the next call is expected to take."""
+        """Say what has been spent, and what the next call is expected to take."""
         next_one, spent, parts = reservation.cost, self.spent, []
         if self.usd is not None:
             parts.append(
@@ -179,5 +179,5 @@ class Budget:
 
 
 def _unwritable(error: OSError) -> RunFailed:
-    """Return the error of an account that cannot be kept, because then no cap could be."""
+    """Return the error for a ledger that cannot be written: without it, no cap can be enforced."""
     return RunFailed(f"{error.filename}: spending cannot be recorded: {error.strerror}")

@@ -18,14 +18,14 @@ class Message(msgspec.Struct, frozen=True, gc=False):
 
 
 class Call(msgspec.Struct, frozen=True, kw_only=True):
-    """Everything that changes a model's answer, and which repetition of the question it is.
+    """Everything that changes a model's answer, and which repetition of the question this is.
 
     Attributes:
-        params: Further fields of the request body, such as `temperature`, `max_tokens` or `response_format`; neither
-            time-outs nor keys.
-        repetition: Match, seat, turn and attempt; keeps equal questions of different games independent.
+        params: Other fields of the request body, such as `temperature`, `max_tokens` or `response_format`, but no
+            timeouts or keys.
+        repetition: Match, seat, turn and attempt; keeps equal questions in different games independent.
         began: `time.monotonic()` when the game began; older games go first.
-        is_readable: Returns True for an answer that makes a move; others are kept for this run alone.
+        is_readable: Returns True for an answer that makes a move; others are kept for this run only.
     """
 
     model: str
@@ -37,10 +37,10 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Usage(msgspec.Struct, frozen=True, gc=False):
-    """Tokens of one answer as the endpoint counted them; None: it did not say.
+    """Tokens of one answer, as counted by the endpoint (None: it did not say).
 
-    Tokens that the provider's cache gave (`cached`) or got (`written`) are part of `input`, `reasoning` tokens part of
-    `output`. `cost` is what a gateway says that it charges, in US dollars.
+    Tokens read from the provider's cache (`cached`) or written to it (`written`) are part of `input`; `reasoning`
+    tokens are part of `output`. `cost` is what a gateway says it charges, in US dollars.
     """
 
     input: int | None = None
@@ -51,7 +51,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
     cost: float | None = None
 
     def plus(self, other: Usage) -> Usage:
-        """Add what another attempt took; None only where neither is known."""
+        """Add the usage of another attempt; a field is None only if it is None in both."""
         return Usage(
             *(
                 None if one is None and two is None else (one or 0) + (two or 0)
@@ -66,7 +66,7 @@ class Usage(msgspec.Struct, frozen=True, gc=False):
 
 
 Ending = Literal["whole", "cut", "filtered", "refused", "rejected", "called", "unknown"]
-"""Kinds of reasons to stop: a text that is "called" holds calls of tools; "unknown" is never taken for "whole"."""
+"""Kinds of stop reasons: a "called" text contains tool calls; "unknown" is never taken for "whole"."""
 _REASONS: dict[Ending, str] = {
     "whole": "stop end_turn eos eos_token stop_sequence",
     "cut": "length max_tokens max_output_tokens model_length model_context_window_exceeded abort incomplete "
@@ -80,7 +80,7 @@ _ENDINGS: dict[str, Ending] = {reason: ending for ending, reasons in _REASONS.it
 
 
 def ending_of(finish: str) -> Ending:
-    """Return what a reason to stop means, as any service spells it."""
+    """Return the meaning of a stop reason, however a service spells it."""
     return _ENDINGS.get(finish.lower(), "unknown")
 
 
@@ -88,17 +88,17 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A model's answer, from the response of its endpoint to the cache.
 
     Attributes:
-        text: The text as it was sent, without reasoning that came in a field of its own.
-        finish: The endpoint's reason to stop; "length" also where as many tokens came as were allowed, "refusal" where
-            the text says that the model will not answer, "rejected" where the service rejected the text.
-        logprobs: Log probabilities of the tokens, where they were asked for.
-        sent: Further fields of the request that was answered, as this endpoint took them (None: not known).
-        request_id: The id in the response headers, else the completion's own.
-        usage: Tokens, those of attempts that were paid and lost included.
-        cost: US dollars, such attempts included; None where no price is known.
-        queued: Seconds of waiting for admission.
-        latency: Seconds from sending to the last byte, of the last attempt.
-        replayed: The answer comes from the cache, and another run has paid for it.
+        text: The text as sent, without reasoning that came in a separate field.
+        finish: The endpoint's stop reason; "length" also if as many tokens came as were allowed, "refusal" if the text
+            says that the model will not answer, "rejected" if the service rejected the text.
+        logprobs: Log probabilities of the tokens, if they were requested.
+        sent: Other fields of the request that was answered, as this endpoint accepted them (None: not known).
+        request_id: The id in the response headers, or else the completion's own.
+        usage: Tokens, including those of attempts that were paid for and lost.
+        cost: US dollars, including such attempts (None: no price is known).
+        queued: Seconds spent waiting for admission.
+        latency: Seconds from sending to the last byte, for the last attempt.
+        replayed: True if the answer comes from the cache and another run has paid for it.
     """
 
     text: str
@@ -118,12 +118,12 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def ending(self) -> Ending:
-        """Meaning of its reason to stop."""
+        """The meaning of its stop reason."""
         return ending_of(self.finish)
 
 
 class AnswerStore(Protocol):
-    """A cache of answers, so that none is paid twice."""
+    """A cache of answers, so that none is paid for twice."""
 
     def find(self, endpoint: str, call: Call) -> Answer | None:
         """Return the answer to this repetition of the call; `replayed` is set if another run paid for it."""
@@ -142,8 +142,8 @@ class ModelEndpoint(Protocol):
         """Answer a call.
 
         Raises:
-            GameFailed: This game cannot go on; others can.
-            RunFailed: No game can go on.
+            GameFailed: This game cannot continue; others can.
+            RunFailed: No game can continue.
         """
 
 

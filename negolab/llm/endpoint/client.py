@@ -33,19 +33,19 @@ from negolab.match import replace_surrogates
 
 CONNECT_SECONDS = 8.0
 IDLE_SECONDS = 4.0
-"""Longest idle time of a connection that is used again: many servers close theirs after five seconds."""
+"""Longest idle time after which a connection is reused: many servers close theirs after five seconds."""
 LISTING_SECONDS = 20.0
 MAX_BODY = 8 * 2**20
-"""Bytes of an answer; long reasoning takes a tenth of that."""
+"""Most bytes in an answer; long reasoning takes a tenth of that."""
 OMITTED_PLATFORM_HEADERS = ("Lang", "Package-Version", "OS", "Arch", "Runtime", "Runtime-Version", "Async")
 """Headers about this machine that `openai` would send to every endpoint."""
 BODY_HEADERS = (b"content-encoding", b"content-length", b"transfer-encoding")
-"""Headers that do not hold for an unpacked body."""
+"""Headers that do not apply to a decompressed body."""
 JSON: openai.RequestOptions = {"headers": {"Content-Type": "application/json"}}
 
 
 class BoundedHttpClient(openai.DefaultAioHttpClient):
-    """The backend, which reads no more of an answer than `MAX_BODY`, unpacked."""
+    """The backend, reading no more than `MAX_BODY` of an answer, decompressed."""
 
     @override
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
@@ -75,13 +75,13 @@ class Client:
     """Send requests and return responses.
 
     Raises:
-        RunFailed: The address, or that of the proxy in the environment, cannot be used.
+        RunFailed: The address, or the proxy address in the environment, cannot be used.
     """
 
     def __init__(self, url: str, key: Key) -> None:
         self.url = url
         self.close = self.disconnect
-        """Ends the client; of one that `open_client` opened, its lifetime with it."""
+        """Ends the client and, if `open_client` opened it, its lifetime."""
         # Joined here, because `openai` parses each address that it has to join.
         self._chats = f"{url}/chat/completions"
         self._key = key
@@ -89,7 +89,7 @@ class Client:
             backend = BoundedHttpClient(
                 # The call queue bounds the concurrency, so the pool does not (0: no bound).
                 limits=httpx2.Limits(max_connections=0, keepalive_expiry=IDLE_SECONDS),
-                # Time-outs are per read: a trickle would outlive them, so `_response` bounds the whole call.
+                # Timeouts are per read: a trickle would outlive them, so `_response` bounds the whole call.
                 timeout=httpx2.Timeout(None, connect=CONNECT_SECONDS),
                 follow_redirects=False,
             )
@@ -104,12 +104,12 @@ class Client:
         )
 
     async def complete(self, body: bytes, seconds: float) -> Response:
-        """POST a chat completion; `seconds` cover everything up to the last byte."""
+        """POST a chat completion; `seconds` covers everything up to the last byte."""
         request = self._openai.post(self._chats, content=body, options=JSON, cast_to=httpx2.Response)
         return await self._response(request, seconds)
 
     async def list_models(self) -> dict[str, int | None]:
-        """Return the models that the endpoint lists, as `Endpoint.list_models`."""
+        """Return the models that the endpoint lists, like `Endpoint.list_models`."""
         try:
             response = await self._response(self._openai.get("/models", cast_to=httpx2.Response), LISTING_SECONDS)
             if response.status != 200:
@@ -143,7 +143,7 @@ class Client:
 
 
 def _model_windows(models: Any) -> dict[str, int | None]:
-    """Return the context windows in a list of models by their names; entries without a name are skipped."""
+    """Return the context windows in a list of models, by model name; entries without a name are skipped."""
     listed = models["data"]
     if not isinstance(listed, list):
         raise TypeError("not a list")
@@ -158,8 +158,8 @@ def _window(model: dict[str, Any]) -> int | None:
 
 
 def _headers(url: str, key: Key) -> dict[str, Any]:
-    """Return this key, whatever the environment holds, and leave out headers of `openai`: about this machine, and
-    organization and project except at OpenAI."""
+    """Return headers with this key, whatever the environment holds, and without those that `openai` adds about this
+    machine and, except at OpenAI, about organization and project."""
     omitted = [f"X-Stainless-{name}" for name in OMITTED_PLATFORM_HEADERS]
     if urlsplit(url).hostname != "api.openai.com":
         omitted += ["OpenAI-Organization", "OpenAI-Project"]
@@ -176,11 +176,11 @@ MEANINGS: tuple[tuple[tuple[type[BaseException], ...], Any, str], ...] = (
     ((aiohttp.ClientResponseError,), BadResponse, "the response is not HTTP"),
     ((BaseException,), Overloaded, "the connection was dropped before the answer was complete"),
 )
-"""Errors of the backend, what they mean for the call, and the text; the first that fits holds."""
+"""Errors of the backend, what they mean for the call, and the text; the first match applies."""
 
 
 def _translate_error(error: BaseException, url: str) -> AttemptFailed | RunFailed:
-    """Translate an error by the kind that aiohttp gives it: its text may quote headers."""
+    """Translate an error by its aiohttp type, because its text may quote headers."""
     cause = next((cause for cause in _causes(error) if isinstance(cause, aiohttp.ClientError)), error)
     kind, text = next((kind, text) for causes, kind, text in MEANINGS if isinstance(cause, causes))
     said = text.format(url=url, system=_system_message(cause), status=getattr(cause, "status", ""))
@@ -188,7 +188,7 @@ def _translate_error(error: BaseException, url: str) -> AttemptFailed | RunFaile
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and those that it was raised from."""
+    """Yield an error and those it was raised from."""
     while error is not None:
         yield error
         error = error.__cause__
@@ -201,7 +201,7 @@ def _system_message(error: BaseException) -> str:
 
 
 async def open_client(url: str, key: Key) -> Client:
-    """Open a client that is closed with its event loop, because a loop that ends closes its generators."""
+    """Open a client that is closed with its event loop: a loop closes its generators when it ends."""
     lifetime = _client_lifetime(url, key)
     client = await anext(lifetime)
     client.close = lifetime.aclose

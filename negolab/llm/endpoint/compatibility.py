@@ -16,11 +16,11 @@ OUTPUT_NAMES = ("max_tokens", "max_completion_tokens")
 """Names of the bound on output tokens; a model may take only one of them."""
 RESERVED = ("model", "messages", "stream")
 REPETITION = "negolab_repetition"
-"""Extra request field for a sweep's broker: to it, equal questions of different games are different calls."""
+"""Extra request field for a sweep's broker, which treats equal questions in different games as different calls."""
 MIN_GROWTH, MAX_CHARACTERS_PER_TOKEN = 500, 40
-"""Characters by which a prompt must have grown, and per further token from which on it must have been cut."""
+"""A prompt must have been cut if it grew by more characters than this, and by more than this many per added token."""
 MAX_PROMPTS = 10_000
-"""Seats whose last prompts are remembered."""
+"""Number of seats whose last prompts are remembered."""
 _UNSUPPORTED = re.compile("unsupported|not support", re.IGNORECASE)
 _LARGEST = re.compile(r"(?:at most|less than or equal to|<=|> |maximum\D{0,40}) ?(\d+)", re.IGNORECASE)
 
@@ -28,8 +28,8 @@ _LARGEST = re.compile(r"(?:at most|less than or equal to|<=|> |maximum\D{0,40}) 
 class ParameterCompatibility:
     """Set, rename or drop parameters for one model.
 
-    Without a bound of the user's on output tokens, a model that reasons gets none, or as much as its service demands,
-    and any other gets `PLAIN_OUTPUT`.
+    If the user sets no bound on output tokens, a model that reasons gets none, or the one that its service demands, and
+    any other model gets `PLAIN_OUTPUT`.
     """
 
     def __init__(self, model: str, notify: Callable[[str], None]) -> None:
@@ -42,10 +42,10 @@ class ParameterCompatibility:
         self._notified: set[str] = set()
         self._refused: set[str] = set()
         self._prompts: dict[tuple[str | int, ...], tuple[int, int]] = {}
-        """Characters and tokens of the last prompt of each seat."""
+        """Characters and tokens in each seat's last prompt."""
 
     def translate(self, call: Call) -> dict[str, Any]:
-        """Return the call's parameters as this model takes them; ValueError for one that the call sets itself."""
+        """Return the call's parameters as this model takes them; raise ValueError for one that the call sets itself."""
         if reserved := [name for name in RESERVED if name in call.params]:
             raise ValueError(f"{reserved[0]!r} cannot be set: negolab sets it for each call")
         translated = {}
@@ -61,7 +61,7 @@ class ParameterCompatibility:
         return translated
 
     def learn(self, error: RefusedParameter, call: Call) -> None:
-        """Change what a refused call would send the next time.
+        """Change what a refused call will send the next time.
 
         Raises:
             RunFailed: There is nothing else to try.
@@ -69,7 +69,7 @@ class ParameterCompatibility:
         name, text = error.parameter, str(error)
         largest = int(found[1]) if (found := _LARGEST.search(text)) else 0
         if name in OUTPUT_NAMES and not has_bound(call.params):
-            # Where the largest was refused too, the prompt takes its part.
+            # If the largest was refused too, the prompt takes up part of it.
             bound = largest // (1 + (largest == self._output)) or (
                 DEMANDED_OUTPUT if self._output is None else self._output
             )
@@ -88,7 +88,7 @@ class ParameterCompatibility:
         raise RunFailed(f"{self._model} does not accept {_advice(name)} ({text})")
 
     def learn_cut(self, call: Call, *, reasons: bool) -> None:
-        """Give a model more room that was cut; one that reasons first no bound, then one above the service's own."""
+        """Give a model that was cut more room; if it reasons, first no bound, then one above the service's own."""
         if has_bound(call.params) or self._output not in (PLAIN_OUTPUT, None):
             return
         plain = None if reasons else MORE_OUTPUT
@@ -96,12 +96,12 @@ class ParameterCompatibility:
         self._notify(f"{self._model} {'reasons and ' * reasons}was cut off: its answers get more tokens")
 
     def note_reason(self, finish: str) -> None:
-        """Tell once of a reason to stop that is not known."""
+        """Report an unknown stop reason, once."""
         line = f"{self._model} ends answers for an unknown reason, {finish!r}: they are requested again"
         self._tell_once(f"reason {finish}", line)
 
     def note_prompt(self, call: Call, tokens: int | None) -> None:
-        """Tell once if the prompt of a seat grew and its service counts no more tokens than before."""
+        """Report, once, that a seat's prompt grew by far more than the tokens that its service counts."""
         seat, size = call.repetition[:2], sum(len(message.content) for message in call.messages)
         before, tokens_before = self._prompts.get(seat, (size, 0))
         if tokens is None:
@@ -123,7 +123,7 @@ class ParameterCompatibility:
 
 
 def _advice(name: str) -> str:
-    """Name a parameter as the user sets it, with what to do about it."""
+    """Name a parameter as the user sets it, and say what to do about it."""
     if name == "response_format":
         return "JSON schemas: choose form=free"
     own = (*OUTPUT_NAMES, "temperature", "top_p", "seed", "reasoning_effort")
@@ -141,7 +141,7 @@ def request_body(call: Call, params: dict[str, Any]) -> bytes:
 
 
 def max_output_tokens(params: dict[str, Any]) -> int | None:
-    """Return the most tokens that an answer may take over all of its choices; None if the call sets no bound."""
+    """Return the most tokens that an answer may take, over all its choices; None if the call sets no bound."""
     bound = next((params[name] for name in reversed(OUTPUT_NAMES) if name in params), None)
     choices = params.get("n") or 1
     return bound * choices if type(bound) is int and type(choices) is int and bound > 0 else None

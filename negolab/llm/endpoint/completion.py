@@ -28,7 +28,7 @@ MAX_TOKENS = 10_000_000
 MAX_COST = 10_000
 """US dollars; a larger cost of one answer is taken to be an error."""
 MAX_NAME_LENGTH = 200
-"""Characters of a model's name, a fingerprint or an id."""
+"""Most characters in a model's name, a fingerprint or an id."""
 
 
 class _Message(msgspec.Struct):
@@ -59,7 +59,7 @@ class _Body(msgspec.Struct):
 
 
 class BrokerInfo(msgspec.Struct, frozen=True):
-    """The field `negolab` of a sweep's broker: `cost` in US dollars, `replayed` and `sent` as in `Answer`."""
+    """The field `negolab` that a sweep's broker adds: `cost` in US dollars, `replayed` and `sent` as in `Answer`."""
 
     cost: float | None = None
     replayed: bool = False
@@ -70,14 +70,14 @@ _decode = msgspec.json.Decoder(_Body).decode
 
 
 def parse_completion(body: bytes) -> Answer:
-    """Return the answer in a response of status 200.
+    """Return the answer in a response with status 200.
 
-    `request_id` is the completion's own id; `cost` and `replayed` are those of a sweep's broker.
+    `request_id` is the completion's own id; `cost` and `replayed` come from a sweep's broker.
 
     Raises:
-        AttemptFailed: The body holds no answer; with the usage, if it is said.
-        GameFailed: The body holds an error of this input.
-        RunFailed: The body holds an error of key, model or account.
+        AttemptFailed: The body holds no answer; the error has the usage, if it is reported.
+        GameFailed: The body holds an error about this input.
+        RunFailed: The body holds an error about the key, model or account.
     """
     try:
         completion = _decode(body)
@@ -91,7 +91,7 @@ def parse_completion(body: bytes) -> Answer:
         raise Unreachable(f"received {read_problem(200, {}, body, ()).message:.120} instead of an answer", usage=usage)
     choice = min(completion.choices, key=lambda choice: choice.index != 0, default=None)
     if choice is not None and (choice.error or choice.finish_reason == "error"):
-        # Of the provider behind a gateway, so not the model's.
+        # An error of the provider behind a gateway, not of the model.
         raise Overloaded(f"the provider failed: {read_message(choice.error)}", usage=usage)
     if choice is None or choice.message is None:
         raise BadResponse("the answer contains no choices", usage=usage)
@@ -126,7 +126,7 @@ def _broker_info(field: Any) -> BrokerInfo:
 
 
 def _decode_leniently(body: bytes, error: Exception) -> _Body:
-    """Accept lone surrogates and invalid UTF-8: no reason to lose an answer that was paid."""
+    """Accept lone surrogates and invalid UTF-8: they are no reason to lose an answer that was paid for."""
     with suppress(ValueError, RecursionError):
         return msgspec.convert(decode_json(body), type=_Body)
     if body.lstrip()[:1] != b"{":
@@ -135,7 +135,7 @@ def _decode_leniently(body: bytes, error: Exception) -> _Body:
 
 
 def _raise_error(error: Any, body: bytes) -> None:
-    """Raise the error of a router that sends status 200 with the true status, or words for it, inside."""
+    """Raise the error of a router that sends status 200 with the true status, or words for it, in the body."""
     code = str(error.get("code") if isinstance(error, dict) else "")
     status = int(code) if re.fullmatch("[45][0-9]{2}", code) else 200
     problem = read_problem(status, {}, body, ())
@@ -148,7 +148,7 @@ def _raise_error(error: Any, body: bytes) -> None:
 
 
 def _text_and_reasoning(message: _Message) -> tuple[str | None, str | None]:
-    """Return text and reasoning of a message; a content in parts is joined."""
+    """Return a message's text and reasoning; content in parts is joined."""
     content = message.content
     reasoning = next((t for t in (message.reasoning_content, message.reasoning) if isinstance(t, str) and t), None)
     if isinstance(content, list):
@@ -178,13 +178,14 @@ def parse_usage(usage: Any) -> Usage:
     prompt, output = _count(usage, "prompt_tokens"), _count(usage, "completion_tokens")
     input, total = _first(prompt, _count(usage, "input_tokens")), _count(usage, "total_tokens")
     if input is not None:
-        # Anthropic counts its cache beside the input, and gateways count some of it so: what cannot be a part is not.
+        # Anthropic counts its cache apart from the input, and gateways count some of it this way: what cannot be part
+        # of the input is not.
         is_apart = prompt is None and "cache_read_input_tokens" in usage
         input += (cached or 0) * (is_apart or (cached or 0) > input)
         input += (written or 0) * (is_apart or (cached or 0) + (written or 0) > input)
     output = _first(output, _count(usage, "output_tokens"))
     if input is not None and output is not None and total is not None:
-        # Some count reasoning in the total alone.
+        # Some services count reasoning only in the total.
         output = max(output, total - input)
     of_output = usage.get("completion_tokens_details") or usage.get("output_tokens_details")
     reasoning = _count(of_output, "reasoning_tokens")
@@ -203,7 +204,7 @@ def _first(*values: int | None) -> int | None:
 
 
 def _charge(usage: dict[str, Any]) -> float | None:
-    """Return what a gateway says that it charges, in US dollars, with what it has the user's own key charged."""
+    """Return what a gateway says it charges, in US dollars, including what it has charged to the user's own key."""
     cost = _number(usage, "cost", MAX_COST)
     upstream = _number(usage.get("cost_details"), "upstream_inference_cost", MAX_COST)
     upstream = _number(usage, "upstream_inference_cost", MAX_COST) if upstream is None else upstream
@@ -223,5 +224,5 @@ def _number(fields: Any, name: str, most: float) -> float | None:
 
 
 def short_name(value: Any) -> str | None:
-    """Return a name that the endpoint gives, cut to a plausible length; None if it is none."""
+    """Return a name that the endpoint gives, cut to a plausible length; None if it is not a name."""
     return replace_surrogates(value[:MAX_NAME_LENGTH]) if isinstance(value, str) and value else None

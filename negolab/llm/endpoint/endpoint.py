@@ -1,4 +1,4 @@
-"""An endpoint: calls answered from the cache or by the network, with retries, limits, budget and redacted keys."""
+"""An endpoint: calls answered from the cache or over the network, with retries, limits, a budget and redacted keys."""
 
 from __future__ import annotations
 
@@ -51,15 +51,15 @@ if TYPE_CHECKING:
 SERVER_FIELDS = ("text", "finish", "reasoning", "model", "fingerprint", "request_id")
 """Fields of an answer that the server writes."""
 DEFAULT_OUTPUT_TOKENS = 500
-"""Estimated output for a declared token rate, where the call sets no bound."""
+"""Estimated output for a declared token rate, if the call sets no bound."""
 TEMPLATE_TOKENS = 10_000
-"""Input tokens that a service may add by itself, such as a system prompt of its own."""
+"""Input tokens that a service may add on its own, such as its own system prompt."""
 
 T = TypeVar("T")
 
 
 GAME_TIMER: ContextVar[Callable[[], AbstractContextManager[None]]] = ContextVar("game_timer", default=nullcontext)
-"""Pauses the timer of the game that makes the call; where a game's time is not limited there is nothing to pause."""
+"""Pauses the timer of the game that makes the call; a game without a time limit has nothing to pause."""
 
 
 def timer_paused() -> AbstractContextManager[None]:
@@ -68,17 +68,18 @@ def timer_paused() -> AbstractContextManager[None]:
 
 
 MAX_CUTS = 2
-"""Answers that were not whole after which one is returned as it is, unless the model is given more room."""
+"""Number of answers cut short after which one is returned as is, unless the model is given more room."""
 
 
 class CutShort(AttemptFailed):
-    """An answer was not whole; the model is asked again, with more room where that is possible."""
+    """An answer was not whole; the model is asked again, with more room if possible."""
 
 
 class RetryingCall:
     """Send a call until it is answered, within limits and budget.
 
-    An answer is handed to `keep` before the ledger knows of it: what was paid for and is not kept would be paid again.
+    An answer is passed to `keep` before it enters the ledger: one that was paid for but not kept would be paid for
+    again.
     """
 
     def __init__(
@@ -112,7 +113,7 @@ class RetryingCall:
         self._body = request_body(self._call, self._params)
 
     async def answer(self) -> Answer:
-        """Return the first valid answer; GameFailed and RunFailed as in `ModelEndpoint.answer`."""
+        """Return the first valid answer; raise GameFailed and RunFailed as `ModelEndpoint.answer` does."""
         while True:
             try:
                 return await self._attempt()
@@ -128,7 +129,7 @@ class RetryingCall:
                 await self._back_off(error)
 
     def _adapt(self, error: RefusedParameter) -> None:
-        """Send other parameters; those that another call has learned meanwhile go first."""
+        """Switch to other parameters; those that another call has learned meanwhile take precedence."""
         if self._compatibility.translate(self._call) == self._params:
             if self._queue.has_answered:
                 raise RequestRefused(str(error)) from None
@@ -136,7 +137,7 @@ class RetryingCall:
         self._build_request()
 
     async def _wait_out(self, error: Overloaded) -> None:
-        """Wait until the endpoint may answer; GameFailed if it answers all calls but this one."""
+        """Wait until the endpoint may answer; raise GameFailed if it answers every call but this one."""
         self._failures += 1
         now = self._loop.time()
         self._overloaded_since = now if self._overloaded_since is None else self._overloaded_since
@@ -145,7 +146,7 @@ class RetryingCall:
         await self._wait(asyncio.sleep(max(error.retry_after or 0.0, self._policy.retry_delay(self._failures))))
 
     async def _back_off(self, error: BadResponse) -> None:
-        """Wait before the next attempt, which takes the game's time; GameFailed after the last one."""
+        """Wait, on the game's time, before the next attempt; raise GameFailed after the last one."""
         self._failures += 1
         if self._failures >= self._policy.limits.attempts:
             times = f"{self._failures} attempts" if self._failures > 1 else "one attempt"
@@ -159,7 +160,7 @@ class RetryingCall:
             return await self._send_within_budget(slot)
 
     async def _send_within_budget(self, slot: ExitStack) -> Answer:
-        """Send once, with a part of the budget reserved before, and note in the ledger what that took."""
+        """Reserve part of the budget, send once, and record in the ledger what that took."""
         budget, call = self._policy.budget, self._call
         usage = Usage(len(self._body) // BYTES_PER_TOKEN, max_output_tokens(self._params) or 0)
         reservation = await self._wait(budget.reserve(call.model, self._bill.estimate(usage), call.repetition))
@@ -188,7 +189,7 @@ class RetryingCall:
         return admitted
 
     async def _send(self) -> Answer:
-        """Send once and report the result, in an error's case without the key, to queue and availability."""
+        """Send once, and report the result (an error without the key) to the queue and availability."""
         self._attempts += 1
         began = self._loop.time()
         try:
@@ -223,7 +224,7 @@ class RetryingCall:
         except RequestRefused as error:
             if self._queue.has_answered:
                 raise
-            # Nothing has shown yet that key, model and parameters are right.
+            # Nothing has shown yet that the key, model and parameters are right.
             raise RunFailed(f"{self._client.url}: {error}") from None
         request_id = short_name(response.headers.get("x-request-id")) or answer.request_id
         # No token is shorter than a byte.
@@ -232,12 +233,12 @@ class RetryingCall:
         return msgspec.structs.replace(answer, request_id=request_id, usage=usage, **own)
 
     def _marked_if_full(self, answer: Answer) -> Answer:
-        """Return an answer that took all tokens that it might as one that was cut, whatever its service says."""
+        """Return an answer marked as cut if it took all the tokens it could, whatever its service says."""
         is_full = answer.ending == "whole" and answer.usage.output == (max_output_tokens(self._params) or -1)
         return msgspec.structs.replace(answer, finish="length") if is_full else answer
 
     def _check_whole(self, answer: Answer) -> None:
-        """Raise CutShort for an answer that was cut, or may have been, and is to be asked for again."""
+        """Raise CutShort for an answer that was cut, or may have been, and should be requested again."""
         ending = answer.ending
         if ending not in ("cut", "unknown") or ("response_format" in self._params and is_json(answer.text)):
             return
@@ -271,7 +272,7 @@ class _LoopResources:
 
 
 class Traffic(NamedTuple):
-    """Calls in flight, calls that wait for admission, and whether an endpoint is waited for that does not answer."""
+    """Calls in flight, calls waiting for admission, and whether calls wait for an endpoint that is not answering."""
 
     calls: int
     waiting: int
@@ -295,7 +296,7 @@ class Endpoint:
 
     @property
     def via_broker(self) -> bool:
-        """The address is that of a sweep's broker."""
+        """True if the address is that of a sweep's broker."""
         return self._policy.via_broker
 
     async def answer(self, call: Call) -> Answer:
@@ -314,10 +315,10 @@ class Endpoint:
         return Traffic(sum(queue.running for queue in queues), sum(queue.waiting for queue in queues), is_waited_for)
 
     async def list_models(self) -> dict[str, int | None]:
-        """Return the models that the endpoint lists, each with its context window in tokens, where that is said.
+        """Return the models that the endpoint lists, each with its context window in tokens, if that is reported.
 
         Raises:
-            RunFailed: It lists none.
+            RunFailed: The endpoint lists none.
         """
         try:
             listed = await (await self._resources()).client.list_models()
@@ -332,7 +333,7 @@ class Endpoint:
             await resources.client.close()
 
     async def _keep(self, call: Call, answer: Answer) -> Answer:
-        """Return an answer without the key, once it is stored: a server may repeat the key, also in a header."""
+        """Return an answer without the key, once it is stored: a server may repeat the key, even in a header."""
         values = {name: getattr(answer, name) or "" for name in SERVER_FIELDS}
         redacted = {name: clean for name, value in values.items() if (clean := self._key.redact(value)) != value}
         answer = msgspec.structs.replace(answer, **redacted) if redacted else answer
@@ -341,7 +342,7 @@ class Endpoint:
         return answer
 
     def _retrying(self, call: Call, resources: _LoopResources) -> RetryingCall:
-        """Prepare a call; RunFailed for one that cannot be sent at all."""
+        """Prepare a call; raise RunFailed for one that cannot be sent at all."""
         keep = partial(self._keep, call)
         if self._policy.via_broker:
             call = msgspec.structs.replace(call, params={**call.params, REPETITION: call.repetition})

@@ -1,4 +1,4 @@
-"""Errors of calls, by what is to be done about them, and how they are read from HTTP responses.
+"""Call errors, grouped by what to do about them, and how to read them from HTTP responses.
 
 An `AttemptFailed` is retried, a `GameFailed` ends one game, a `RunFailed` ends the run.
 """
@@ -25,11 +25,11 @@ from negolab.llm.endpoint.services import ADVICE, ERRORS, Kind
 
 
 class GameFailed(Exception):
-    """This game cannot go on; others can. The text is the recorded reason, in one line, without keys."""
+    """This game cannot continue; others can. The text is the recorded reason, on one line, without keys."""
 
 
 class RequestRefused(GameFailed):
-    """The endpoint refuses a request; if it has not answered any yet, the set-up is wrong."""
+    """The endpoint refuses a request; if it has not answered any yet, the setup is wrong."""
 
 
 class GameTimedOut(GameFailed):
@@ -37,7 +37,7 @@ class GameTimedOut(GameFailed):
 
 
 class NoLegalMove(GameFailed):
-    """The model makes no legal move. Its answers are cached, so only new ones can end the game otherwise."""
+    """The model makes no legal move. Its answers are cached, so only new ones can make the game end differently."""
 
 
 class NoAnswer(NoLegalMove):
@@ -47,7 +47,7 @@ class NoAnswer(NoLegalMove):
         reason: The reason.
         seat: The model's seat.
         invalid: What was wrong with the answer.
-        asked: How often the model was asked.
+        asked: Number of times that the model was asked.
         tokens: The limit that the user set.
     """
 
@@ -57,7 +57,7 @@ class NoAnswer(NoLegalMove):
 
 
 class RunFailed(Exception):
-    """No game can go on until the user has changed something; the text says what, in one line, without keys."""
+    """No game can continue until the user changes something; the text says what, on one line, without keys."""
 
 
 class BudgetReached(RunFailed):
@@ -65,13 +65,13 @@ class BudgetReached(RunFailed):
 
 
 class AttemptFailed(Exception):
-    """An attempt without an answer, after which the call is tried again. The text is the reason.
+    """An attempt without an answer, after which the call is retried. The text is the reason.
 
     Args:
         reason: The reason.
-        usage: Tokens that the attempt took, as far as the endpoint says.
+        usage: Tokens that the attempt took, as far as the endpoint reports them.
         retry_after: Seconds that the endpoint asks to wait (None: it does not say).
-        is_free: Certainly nothing was paid.
+        is_free: True if certainly nothing was charged.
     """
 
     def __init__(
@@ -88,19 +88,19 @@ class RateLimited(AttemptFailed):
 
 
 class Overloaded(AttemptFailed):
-    """The endpoint cannot answer now: waited out by time."""
+    """The endpoint cannot answer now; retried for some time, not for a number of attempts."""
 
 
 class Unreachable(Overloaded):
-    """No connection, or something else answers: the address is wrong, if the endpoint has not answered before."""
+    """There is no connection, or something else answers; if the endpoint has never answered, the address is wrong."""
 
 
 class BadResponse(AttemptFailed):
-    """A response without a valid answer: tried again some times."""
+    """A response without a valid answer; retried a few times."""
 
 
 class RefusedParameter(AttemptFailed):
-    """The model does not take this parameter of the request, or not this value."""
+    """The model does not accept this parameter of the request, or not this value."""
 
     def __init__(self, parameter: str, reason: str) -> None:
         super().__init__(reason, is_free=True)
@@ -108,21 +108,21 @@ class RefusedParameter(AttemptFailed):
 
 
 class RejectedAnswer(Exception):
-    """The service rejected what the model wrote, which is the text."""
+    """The service rejected what the model wrote, which is the exception's text."""
 
 
 MAX_WAIT = 86_400.0
 """Seconds; a longer wait is cut to a day."""
 MAX_QUOTE = 300
-"""Characters of a server's text that are quoted."""
+"""Most characters quoted from a server's text."""
 MAX_WORD, WORD_START = 40, 8
-"""Characters of a word that is quoted whole, and of the start of a longer one, which may be the key in some code."""
+"""Most characters of a word quoted in full, and characters quoted of a longer one, which may be an encoded key."""
 PACIFIC = ZoneInfo("America/Los_Angeles")
 """Gemini's daily quotas begin at midnight there."""
 
 
 class Problem(NamedTuple):
-    """An error as its service tells it."""
+    """An error as its service reports it."""
 
     status: int
     code: str
@@ -131,16 +131,16 @@ class Problem(NamedTuple):
     """Parameters of the call that it names."""
     retry_after: float | None
     details: str
-    """All that the body says, to look for words in."""
+    """Everything the body says, to be searched for words."""
     written: str
-    """The answer that was rejected, where the error is about one."""
+    """The answer that was rejected, if the error is about one."""
 
     @property
     def line(self) -> str:
         return f"HTTP {self.status}: {self.message}" if self.status != 200 else self.message
 
     def kind(self) -> Kind | None:
-        """Return the kind of the first rule that matches; None for an error of the request that is unknown."""
+        """Return the kind of the first rule that matches; None for an unknown error in the request."""
         text = f"{self.code} {self.details}"
         for rule in ERRORS:
             if rule.matches(self.status, self.code, text) and (rule.kind != "parameter" or self.parameters):
@@ -152,9 +152,9 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Coll
     """Raise the error that an HTTP response without an answer means; `params` are those of the request body.
 
     Raises:
-        AttemptFailed: The call may be tried again.
+        AttemptFailed: The call may be retried.
         GameFailed: The endpoint does not answer this input.
-        RunFailed: Key, address, model or account are wrong, or a daily quota is used up.
+        RunFailed: The key, address, model or account is wrong, or a daily quota is used up.
         RejectedAnswer: The service rejected what the model wrote.
     """
     problem = read_problem(status, headers, body, params)
@@ -162,11 +162,11 @@ def raise_for(status: int, headers: Mapping[str, str], body: bytes, params: Coll
 
 
 REFUSED = (400, 403, 422)
-"""Statuses by which a service refuses a request that came to the right address."""
+"""Statuses with which a service refuses a request sent to the right address."""
 
 
 def _refused(problem: Problem) -> Exception:
-    """Return the error of a request that is refused for a reason that is not known."""
+    """Return the error for a request that was refused for an unknown reason."""
     if problem.status in (200, *REFUSED):
         return RequestRefused(problem.line)
     return RunFailed(f"{problem.line}: the address is not an OpenAI-compatible endpoint")
@@ -185,18 +185,18 @@ ERROR_OF: dict[Kind | None, Callable[[Problem], Exception]] = {
     "rejected": lambda problem: RejectedAnswer(problem.written),
     "quota": lambda problem: RunFailed(f"{problem.line}: the daily quota is used up; {_quota_end(problem)}"),
     "rate": lambda problem: RateLimited(problem.line, retry_after=problem.retry_after, is_free=True),
-    # A gateway's time-out may well have been paid.
+    # A call that timed out at a gateway may well have been charged.
     "overload": lambda problem: Overloaded(
         problem.line, retry_after=problem.retry_after, is_free=problem.status != 504
     ),
     **{kind: partial(_set_up_failed, advice) for kind, advice in ADVICE.items()},
     None: _refused,
 }
-"""Error by the kind of a problem; None: unknown."""
+"""Error by kind of problem (None: unknown)."""
 
 
 def _quota_end(problem: Problem) -> str:
-    """Say when a daily quota ends: as the service says, else by what is known of it."""
+    """Say when an exhausted daily quota is available again: as known for the service, or else as it says."""
     now = datetime.now(UTC)
     if "googleapis" in problem.details:
         local = (now.astimezone(PACIFIC) + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
@@ -209,7 +209,7 @@ def _quota_end(problem: Problem) -> str:
 
 
 def read_problem(status: int, headers: Mapping[str, str], body: bytes, params: Collection[str]) -> Problem:
-    """Read an error in any of the forms in which services write it; the message is never empty."""
+    """Read an error in any form that services use; the message is never empty."""
     try:
         content = decode_json(body)
     except (ValueError, RecursionError):
@@ -235,8 +235,8 @@ def read_problem(status: int, headers: Mapping[str, str], body: bytes, params: C
 
 
 def read_message(error: Any) -> str:
-    """Return the message of an error in one line, and nothing that no service documents to be one; Mistral nests a list
-    of details in it, with the place of each."""
+    """Return an error's message on one line, and nothing that no service documents as one; Mistral nests a list of
+    details in it, each with its place."""
     named = (error.get("message") or error.get("detail") or error.get("code")) if isinstance(error, dict) else error
     message = named.get("detail") if isinstance(named, dict) else named
     if isinstance(message, list) and all(isinstance(each, dict) and "msg" in each for each in message):
@@ -249,14 +249,14 @@ def _place(parts: Any) -> str:
 
 
 def _names(text: str, parameter: str) -> bool:
-    """Return True if a text names a parameter, as it is sent or in camel case."""
+    """Return True if a text names a parameter, as sent or in camel case."""
     first, *more = parameter.split("_")
     camel = first + "".join(word.title() for word in more)
     return re.search(rf"(?<!\w)({re.escape(parameter)}|{re.escape(camel)})(?!\w)", text) is not None
 
 
 def _page_title(text: str) -> str:
-    """Return the title of a web page, or its beginning where it has none; any other text as it is."""
+    """Return a web page's title, or its beginning if it has none; return any other text unchanged."""
     if not text.lstrip().startswith("<"):
         return "a stream of events" if text.startswith("data:") else text
     title = re.search(r"<title[^>]*>(.*?)</title>", text[:20_000], re.IGNORECASE | re.DOTALL)
@@ -270,11 +270,11 @@ _TOLD = re.compile(rf'(?:retryDelay": "|(?:try again|retry) (?:again )?(?:in|aft
 
 
 def retry_after(headers: Mapping[str, str], text: str = "") -> float | None:
-    """Return the seconds that an endpoint asks to wait, in a header or its words; None if it does not say.
+    """Return the seconds that an endpoint asks to wait, in a header or in words; None if it does not say.
 
     Args:
-        headers: Of the response; Retry-After is a number, a duration such as `1m2.5s`, or an HTTP date.
-        text: The error.
+        headers: The response's headers; Retry-After is a number, a duration such as `1m2.5s`, or an HTTP date.
+        text: The error's text.
     """
     told = _TOLD.search(text)
     waits = [
@@ -310,12 +310,12 @@ def _seconds_until(date: str) -> float:
 
 
 def decode_text(body: bytes) -> str:
-    """Decode a body in any UTF; invalid bytes are replaced."""
+    """Decode a body in any UTF encoding; invalid bytes are replaced."""
     return body.decode(json.detect_encoding(body), "replace")
 
 
 def decode_json(body: bytes) -> Any:
-    """Decode JSON, also with invalid bytes in it; ValueError or RecursionError if it is none."""
+    """Decode JSON, even with invalid bytes in it; raise ValueError or RecursionError if it is not JSON."""
     try:
         return msgspec.json.decode(body)
     except ValueError:
@@ -323,7 +323,7 @@ def decode_json(body: bytes) -> Any:
 
 
 def one_line(text: str, length: int = MAX_QUOTE) -> str:
-    """Return a server's text on one line, cut to `length`, with its long words cut and without control characters."""
+    """Return a server's text on one line, cut to `length`, with long words cut and control characters removed."""
     words = "".join(c if c.isprintable() else " " for c in text[: 20 * length]).split()
     line = " ".join(w if len(w) <= MAX_WORD else f"{w[:WORD_START]}…" for w in words) or "(no words)"
     return line if len(line) <= length else line[: length - 1] + "…"

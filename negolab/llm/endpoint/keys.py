@@ -1,4 +1,4 @@
-"""Settings from the environment: addresses, and API keys, sent to their endpoint only and redacted elsewhere."""
+"""Settings from the environment: addresses, and API keys, sent only to their endpoints and redacted elsewhere."""
 
 from __future__ import annotations
 
@@ -11,20 +11,20 @@ from typing_extensions import override
 
 DEFAULT_KEY = "OPENAI_API_KEY"
 NO_KEY = "none"
-"""Sent where no key is set: local servers want something."""
+"""Sent if no key is set: local servers want something."""
 DEFAULT_URL = "https://api.openai.com/v1"
 URL_NAMES = ("NEGOLAB_BASE_URL", "OPENAI_BASE_URL")
 CACHE_VARIABLE = "NEGOLAB_CACHE"
-"""The environment variable that names the file of answers that are kept."""
+"""The environment variable that names the file of stored answers."""
 OFF = "off"
-"""Its value where a process keeps no answers."""
+"""The variable's value for keeping no answers."""
 BROKER_PATH = "/negolab/v1"
 """End of the address of a sweep's broker."""
 PLACEHOLDER = "[key]"
 JSON_ESCAPED = '/"\\'
 """Characters that JSON may write with a backslash."""
 MIN_SECRET_LENGTH = 6
-"""Characters; a shorter key is no secret but a word that answers may well hold."""
+"""Characters; a shorter key is not a secret, but a word that answers may well contain."""
 _KEY_PATTERN = re.compile(r"\b(?:sk|pk|rk)-[\w*.-]{4,}|\bbearer\s+[^\s\"']+", re.IGNORECASE)
 
 
@@ -61,7 +61,7 @@ class Key:
         return len(self._value) >= MIN_SECRET_LENGTH
 
     def redact_body(self, body: bytes) -> bytes:
-        """Remove this key from a body in UTF-8, also where JSON escapes parts of it."""
+        """Remove this key from a UTF-8 body, even where JSON escapes parts of it."""
         if not self._is_secret:
             return body
         if any(escape in body for escape in self._escapes):
@@ -73,8 +73,8 @@ class Key:
         return text.replace(self._value, PLACEHOLDER) if self._is_secret else text
 
     def redact_error(self, text: str) -> str:
-        """Remove this key and everything that looks like one from an error message; of one that holds the key
-        backwards, in base64 or in parts, nothing is left."""
+        """Remove this key and everything that looks like one from an error message; nothing is left of a message that
+        holds the key backward, in base64 or in parts."""
         rest = self.redact(text)
         return PLACEHOLDER if self._is_secret and self._coded.search(rest) else _KEY_PATTERN.sub(PLACEHOLDER, rest)
 
@@ -90,7 +90,7 @@ def read_key(name: str | None, environment: Mapping[str, str]) -> Key:
     """Read the key in the environment variable `name` (None: the default variable, which may be unset).
 
     Raises:
-        ValueError: `name` is no variable's name, the variable is not set, or its value cannot be sent.
+        ValueError: `name` is not the name of a variable, the variable is not set, or its value cannot be sent.
     """
     if name is not None and not re.fullmatch(r"[A-Za-z_]\w*", name, re.ASCII):
         raise ValueError(f"give the name of an environment variable that holds the key, such as {DEFAULT_KEY}")
@@ -103,7 +103,7 @@ def read_key(name: str | None, environment: Mapping[str, str]) -> Key:
 
 
 def base_url(given: str | None, environment: Mapping[str, str]) -> str:
-    """Return an endpoint's address without a slash at its end; None: from the environment, else OpenAI's.
+    """Return an endpoint's address without a trailing slash (None: from the environment, or else OpenAI's).
 
     Raises:
         ValueError: The address is invalid or holds a secret. The message does not repeat a secret.
@@ -123,5 +123,5 @@ def base_url(given: str | None, environment: Mapping[str, str]) -> str:
         )
     if parts.scheme not in ("http", "https") or not host or re.search(r"[\s,]", url.strip()):
         raise ValueError(f"a base URL must look like {DEFAULT_URL} or http://127.0.0.1:8080/v1, not {given or url!r}")
-    del port  # read to have it checked
+    del port  # read so that it is checked
     return f"{parts.scheme}://{parts.netloc}{parts.path.rstrip('/')}"

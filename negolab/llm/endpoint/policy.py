@@ -19,13 +19,13 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Declare the limits of an endpoint.
 
     Args:
-        at_once: Most calls in flight per model; fewer where the endpoint takes fewer.
+        at_once: Most calls in flight per model; fewer if the endpoint takes fewer.
         requests_per_minute: The provider's limit per model (None: unknown).
         tokens_per_minute: The provider's limit per model (None: unknown).
         call_seconds: Time for one attempt, from sending to the last byte.
-        patience: Seconds that an endpoint which has answered before may be overloaded or away before the run stops
-            (None: it waits for ever).
-        attempts: Times that a call is sent before its game fails by responses without an answer.
+        patience: Seconds for which an endpoint that has answered before may be overloaded or unreachable before the run
+            stops (None: it waits forever).
+        attempts: Number of times that a call is sent before responses without an answer fail its game.
 
     Raises:
         ValueError: A limit is not a number above 0.
@@ -92,7 +92,7 @@ class CallPolicy:
             )
 
     def price(self, model: str) -> Price | None:
-        """Return the price of a model, and tell once if it is that of the same name without its provider."""
+        """Return the price of a model, and report once if it is that of the same name without the provider."""
         if model not in self._known_prices:
             price = self._known_prices[model] = self.prices.get(model)
             if price is not None and (name := self.prices.name_for(model)) != model:
@@ -102,6 +102,6 @@ class CallPolicy:
         return self._known_prices[model]
 
     def retry_delay(self, failures: int) -> float:
-        """Return the seconds to wait after so many failures of one call."""
+        """Return the seconds to wait after this many failures of one call."""
         longest = min(MAX_RETRY_DELAY, INITIAL_RETRY_DELAY * 2.0 ** min(failures - 1, 16))
         return longest * self._jitter.uniform(0.5, 1.5)

@@ -1,4 +1,4 @@
-"""Prices of tokens, what a call costs by them, and the bill of a call's attempts."""
+"""Token prices, what a call costs at those prices, and the bill for a call's attempts."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ DATE_SUFFIX = re.compile(r"-(\d{4}-\d{2}-\d{2}|\d{8}|\d{4}|latest)$")
 
 
 class LongPrice(msgspec.Struct, frozen=True):
-    """US dollars per million tokens of a prompt of more than `above` tokens, and of the answer to it."""
+    """US dollars per million tokens for a prompt of more than `above` tokens, and for the answer to it."""
 
     above: int
     input: float
@@ -33,14 +33,14 @@ class Price(msgspec.Struct, frozen=True):
     """US dollars per million tokens.
 
     Attributes:
-        input: Of input.
-        cached: Of input that is read from the provider's cache.
-        output: Of output, reasoning included.
-        written: Of input that is written to the provider's cache (None: as `input`).
+        input: Price of input.
+        cached: Price of input that is read from the provider's cache.
+        output: Price of output, including reasoning.
+        written: Price of input that is written to the provider's cache (None: same as `input`).
         long: Prices for long prompts (None: the same).
 
     Raises:
-        ValueError: A price is not a number of at least 0.
+        ValueError: A price is negative or not a number.
 
     Example:
         >>> Price(0.15, 0.075, 0.60).cost(Usage(input=1_000_000, output=0)) / PICO
@@ -59,7 +59,7 @@ class Price(msgspec.Struct, frozen=True):
                 raise ValueError(f"a price must be in US dollars per million tokens and at least 0, not {value!r}")
 
     def cost(self, usage: Usage) -> int | None:
-        """Return the cost in `PICO`ths of a dollar; None if the endpoint did not count the tokens."""
+        """Return the cost in units of 1/`PICO` dollar; None if the endpoint did not count the tokens."""
         if usage.input is None or usage.output is None:
             return None
         cached = min(usage.cached or 0, usage.input)
@@ -75,7 +75,7 @@ class Price(msgspec.Struct, frozen=True):
 
 
 PRICED = ("input", "cached", "output")
-"""What the three prices of a model are of."""
+"""Kinds of tokens that a model's three prices are for."""
 
 
 def _pico(price: float) -> int:
@@ -83,7 +83,7 @@ def _pico(price: float) -> int:
 
 
 def call_cost(price: Price | None, usage: Usage, *, is_answer: bool = False) -> Cost:
-    """Return what a call took: what its gateway charges, else by price; a charge of 0 does not go before a price."""
+    """Return what a call took: what its gateway charges, or else by price; a charge of 0 does not override a price."""
     by_price = price.cost(usage) if price else None
     pico = by_price if usage.cost is None or (not usage.cost and by_price is not None) else round(usage.cost * PICO)
     return Cost(
@@ -100,26 +100,28 @@ def call_cost(price: Price | None, usage: Usage, *, is_answer: bool = False) -> 
 
 
 class Bill:
-    """Bill of the attempts at one call. Only a sweep's broker knows what an answer has cost, and who has paid it."""
+    """Bill for the attempts at one call. Only a sweep's broker knows what an answer has cost, and who has paid for
+    it."""
 
     def __init__(self, price: Price | None, *, via_broker: bool) -> None:
         self._price, self._via_broker = price, via_broker
         self._lost, self._lost_usage = NOTHING, Usage()
-        """Cost of attempts without an answer."""
+        """Cost and usage of attempts without an answer."""
 
     def estimate(self, usage: Usage) -> Cost:
-        """Estimate what a call may cost whose model has not answered yet."""
+        """Estimate the cost of a call to a model that has not answered yet."""
         return call_cost(self._price, usage)
 
     def lost(self, error: AttemptFailed) -> Cost:
-        """Return what an attempt without an answer took, and keep it for the answer."""
+        """Return what an attempt without an answer took, and remember it for the answer."""
         usage = error.usage or Usage()
         took = Cost(refused=int(isinstance(error, RateLimited))) if error.is_free else call_cost(self._price, usage)
         self._lost, self._lost_usage = self._lost.plus(took), self._lost_usage.plus(usage)
         return took
 
     def answered(self, answer: Answer) -> tuple[Answer, Cost]:
-        """Return an answer with its cost, and with what the attempts before it took; and what itself took."""
+        """Return an answer with its cost, including what the attempts before it took, and what the answer alone
+        took."""
         charged = msgspec.structs.replace(answer.usage, cost=answer.cost) if self._via_broker else answer.usage
         took = Cost.of_replayed(answer.cost) if answer.replayed else call_cost(self._price, charged, is_answer=True)
         pico = took.pico + took.saved + self._lost.pico
@@ -129,7 +131,8 @@ class Bill:
 
 
 class Prices:
-    """Prices by model; the user's `own` (a `Price`, or a text as in `parse_price`) go before those of the package."""
+    """Prices by model; the user's `own` (a `Price`, or a text as in `parse_price`) take precedence over the
+    package's."""
 
     def __init__(self, own: Mapping[str, Price | str] | None = None) -> None:
         self._own = {
@@ -138,7 +141,8 @@ class Prices:
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> Prices:
-        """Parse texts such as `MODEL=INPUT,OUTPUT` or `MODEL=INPUT,CACHED,OUTPUT`; ValueError names a wrong one."""
+        """Parse texts such as `MODEL=INPUT,OUTPUT` or `MODEL=INPUT,CACHED,OUTPUT`; a ValueError names an invalid
+        one."""
         pairs = [text.rpartition("=") for text in texts]
         for model, sign, price in pairs:
             if not (model and sign):
@@ -146,7 +150,7 @@ class Prices:
         return cls({model: parse_price(price) for model, _, price in pairs})
 
     def get(self, model: str) -> Price | None:
-        """Return the price of a model, with or without provider and date in its name; None if it is not known."""
+        """Return the price of a model, named with or without provider and date; None if it is not known."""
         return self._own.get(name := self.name_for(model) or "") or default_prices().get(name)
 
     def name_for(self, model: str) -> str | None:
@@ -156,7 +160,7 @@ class Prices:
         return next((name for name in names if name in self._own or name in default_prices()), None)
 
     def as_dict(self, models: Iterable[str]) -> dict[str, Any]:
-        """Return the prices of these models for a manifest; None where none is known."""
+        """Return the prices of these models for a manifest; None for a model without a known price."""
         return {model: msgspec.to_builtins(self.get(model)) for model in models}
 
 

@@ -12,21 +12,21 @@ from negolab.llm.endpoint.policy import Limits
 from negolab.llm.endpoint.rate_limiter import CallLimits, QueuedCall
 
 MIN_TIMER = 1e-4
-"""Seconds: a timer that fires a rounding error too early would be set again for ever."""
+"""Seconds; a timer that fires too early by a rounding error would be set again forever."""
 
 
 class CallQueue:
     """Admit calls to one model within its concurrency and rate limits.
 
     A caller awaits `acquire`, reports the result with one `record_...` method and always calls `release`; a release
-    without a report means that the call was cancelled.
+    without a report means that the call was canceled.
     """
 
     def __init__(self, limits: Limits, clock: Callable[[], float]) -> None:
         self.running = 0
         self.limits = CallLimits(limits)
         self.has_answered = False
-        """A good answer came: key, model and parameters are right."""
+        """True once a good answer has shown that the key, model and parameters are right."""
         self._clock = clock
         self._waiting: list[tuple[float, int, asyncio.Future[None], QueuedCall]] = []
         self._order = count()
@@ -34,7 +34,7 @@ class CallQueue:
 
     @property
     def waiting(self) -> int:
-        """Calls that wait for admission."""
+        """Number of calls waiting for admission."""
         return sum(not admitted.done() for _, _, admitted, _ in self._waiting)
 
     async def acquire(self, call: QueuedCall) -> None:
@@ -54,12 +54,12 @@ class CallQueue:
             raise
 
     def release(self) -> None:
-        """Free the place of a call that is over or cancelled."""
+        """Free the slot of a call that has ended or was canceled."""
         self.running -= 1
         self._dispatch()
 
     def record_success(self, call: QueuedCall, tokens: int | None) -> None:
-        """Count an answer; `tokens` are those it took, None if the endpoint did not count them."""
+        """Count an answer that took `tokens` (None: the endpoint did not count them)."""
         self.has_answered = True
         self.limits.record_success(call, self._clock(), tokens)
 
@@ -68,7 +68,7 @@ class CallQueue:
         self.limits.record_rate_limit(call, self._clock(), self.running, retry_after)
 
     def record_error(self) -> None:
-        """Count a response that is an error of the server or no valid answer."""
+        """Count a response that is a server error or not a valid answer."""
         self.limits.adaptive.record_error(self._clock())
 
     def _start(self, call: QueuedCall, now: float) -> None:

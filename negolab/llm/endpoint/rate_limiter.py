@@ -11,15 +11,15 @@ from negolab.llm.endpoint.policy import Limits
 
 MINUTE = 60.0
 MAX_CATCH_UP = 0.25
-"""Seconds of a declared rate that may be caught up after a delay."""
+"""Seconds of a declared rate that may be made up after a delay."""
 STRICT_SHARE = 0.992
-"""Share of the rate that is used without catching up: calls sent evenly do not arrive quite evenly."""
+"""Share of the rate that is used when there is no catching up: calls sent evenly do not arrive quite evenly."""
 
 
 class RateLimiter:
     """Space units (calls or tokens) evenly at `rate` per second.
 
-    A delay of up to `catch_up` seconds is made up for, a longer one is lost, so that no burst follows a pause. One call
+    A delay of up to `catch_up` seconds is made up for; a longer one is lost, so that no burst follows a pause. One call
     may cost more units than are left; the next one then waits for them.
     """
 
@@ -31,52 +31,52 @@ class RateLimiter:
 
     @classmethod
     def per_minute(cls, units: float | None) -> RateLimiter:
-        """Allow at most `units` in any minute (None: no limit); the catch-up allowance is taken off the rate."""
+        """Allow at most `units` in any minute (None: no limit); the catch-up allowance is deducted from the rate."""
         return cls() if units is None else cls(units / (MINUTE + MAX_CATCH_UP))
 
     def consume(self, now: float, units: float = 1.0) -> None:
         """Count units that start now."""
         if self.rate < inf:
-            # The very first unit finds no unused time to catch up.
+            # The very first unit has no unused time to make up.
             since = now if self.next_at == -inf else max(self.next_at, now - self._catch_up)
             self.next_at = since + units / self.rate
 
     def disable_catch_up(self) -> None:
-        """Stop making up for delays, for an endpoint that takes no two units closer together than its rate says."""
+        """Stop making up for delays, for an endpoint that takes no two units closer together than its rate allows."""
         if self._catch_up:
             self._catch_up = 0.0
             self.rate *= STRICT_SHARE
 
     def adjust(self, units: float) -> None:
-        """Correct the count by units that were used beyond the estimate (below 0: fewer)."""
+        """Correct the count by the units used beyond the estimate (negative: fewer were used)."""
         if self.rate < inf:
             self.next_at += units / self.rate
 
 
 INITIAL_CONCURRENCY = 50
-"""Calls at once to begin with; most endpoints take as many."""
+"""Initial number of calls at once; most endpoints take that many."""
 UTILISATION_TO_GROW = 0.8
 """A limit grows only if at least this share of it was used."""
 CUT_FACTOR = 0.8
 COOLDOWN = 1.0
-"""Seconds after a cut in which further HTTP 429s belong to the same episode."""
+"""Seconds after a cut during which further HTTP 429s belong to the same episode."""
 OVERLOAD_SHARE = 0.2
-"""Share of calls with HTTP 429 above which limits are cut to the throughput that was reached."""
+"""Share of calls with HTTP 429 above which limits are cut to the throughput reached."""
 GROWTH_SHARE = 0.08
 """Share of calls with HTTP 429 up to which limits grow."""
 MAX_ERROR_SHARE = 0.25
 """Share of calls with server errors above which nothing grows."""
 MIN_SAMPLE = 20
-"""Calls from which a share or a rate can be told."""
+"""Fewest calls from which a share or a rate can be estimated."""
 HALF_WINDOW = 1.0
-"""Seconds of each of the two halves of the sliding window."""
+"""Seconds in each half of the sliding window."""
 MIN_RATE = 1.0
-"""Calls per second; slower endpoints are respected by the delays that they ask for."""
+"""Calls per second; slower endpoints are respected through the delays that they ask for."""
 RATE_DECREASE, RATE_INCREASE = 0.97, 1.0015
 """Factors for each HTTP 429 and each answer. The rate settles where one call in twenty is rejected; an endpoint that
 now and then rejects a call for other reasons does not drive it down."""
 MAX_NEW_RATE_SHARE = 0.95
-"""Largest share of a rate that was too high at which the next one starts."""
+"""Largest value at which a new rate starts, as a share of the rate that was too high."""
 
 
 class CallWindow:
@@ -104,7 +104,7 @@ class CallWindow:
         return self._previous[result] + self._current[result]
 
     def share(self, result: int) -> float:
-        """Return the share of the calls started; 0 where there are too few to tell."""
+        """Return the share of the calls started; 0 if there are too few to tell."""
         started = self.count(self.STARTED)
         return self.count(result) / started if started >= MIN_SAMPLE else 0.0
 
@@ -121,9 +121,9 @@ class AdaptiveLimiter:
     """Learn how many calls at once, and how many per second, one model takes.
 
     `concurrency` doubles each round until the first cut, grows by a twentieth per round after it, and is cut by a fifth
-    once per episode of HTTP 429s. `rate` is unlimited until the first cut; then it is the throughput that was reached,
-    and grows slowly: where answers are quick, whole numbers of calls at once are too coarse to keep to a rate. Answers
-    from the cache are not counted.
+    once per episode of HTTP 429s. `rate` is unlimited until the first cut; then it is the throughput reached, and grows
+    slowly: when answers are quick, whole numbers of calls at once are too coarse to hold a rate. Answers from the cache
+    are not counted.
     """
 
     def __init__(self, max_concurrency: int) -> None:
@@ -139,9 +139,9 @@ class AdaptiveLimiter:
         self._peak = 0
         self._latency = 0.0
         self._is_rate_used = False
-        """The rate was used of late, so that answers raise it."""
+        """True if the rate was used recently, so that answers raise it."""
         self._is_rate_rough = False
-        """The rate was measured over too short a time to be trusted: it doubles until a call is rejected."""
+        """True if the rate was measured over too short a time to be trusted; it doubles until a call is rejected."""
 
     def record_start(self, now: float, running: int) -> None:
         """Count a call that starts; `running` includes it."""
@@ -165,9 +165,10 @@ class AdaptiveLimiter:
         self._window.add(CallWindow.FAILED, now)
 
     def record_rate_limit(self, now: float, started_at: float, running: int) -> None:
-        """Lower the rate after an HTTP 429, or cut both limits where many calls are rejected.
+        """Lower the rate after an HTTP 429, or cut both limits if many calls are rejected.
 
-        Nothing happens for a call that belongs to an episode already answered by a cut. `running` others are in flight.
+        Nothing happens for a call that belongs to an episode that has already led to a cut. `running` counts the others
+        in flight.
         """
         if started_at <= self._cut_at or now < self._cut_at + COOLDOWN:
             return
@@ -186,8 +187,8 @@ class AdaptiveLimiter:
         self._succeeded = self._peak = self._started = 0
 
     def _throughput(self, now: float, running: int) -> float:
-        """Return the rate that got through, at least a fifth below the known one: a moment in which this process stood
-        still looks like a slow endpoint."""
+        """Return the rate that got through, but at most a fifth below the known one: a moment in which this process
+        stood still looks like a slow endpoint."""
         measured = (self._window.count(CallWindow.SUCCEEDED) + running) / self._window.duration(now)
         rate = self.rate.rate
         return measured if rate == inf else min(max(measured, rate * CUT_FACTOR), rate * MAX_NEW_RATE_SHARE)
@@ -197,7 +198,7 @@ class AdaptiveLimiter:
         return refused <= GROWTH_SHARE and failed <= MAX_ERROR_SHARE
 
     def _needed_concurrency(self) -> float:
-        """Return the calls at once that the rate needs, with room for slow answers."""
+        """Return the number of calls at once that the rate needs, with room for slow answers."""
         return min(float(self.max_concurrency), 1.5 * self.rate.rate * self._latency)
 
     def _end_round(self) -> None:
@@ -207,7 +208,7 @@ class AdaptiveLimiter:
         self._succeeded = self._peak = 0
 
     def _raise_rate(self, now: float) -> None:
-        """Raise a rate that is used; review once a second whether it is."""
+        """Raise a rate that is used; check once a second whether it is."""
         if now - self._reviewed_at >= COOLDOWN:
             is_used = self._started / (now - self._reviewed_at) >= UTILISATION_TO_GROW * self.rate.rate
             self._is_rate_used = is_used and self._may_grow()
@@ -238,12 +239,14 @@ class QueuedCall(msgspec.Struct, eq=False):
 
     @property
     def priority(self) -> float:
-        """Smaller is admitted first: longest waiting, with a small bonus for older games so that all games progress."""
+        """The smallest is admitted first: the longest wait, with a small bonus for older games, so that all games
+        progress."""
         return self.enqueued_at - GAME_AGE_WEIGHT * max(0.0, self.enqueued_at - self.game_started_at)
 
 
 class CallLimits:
-    """Tell when the next call to one model may start: its declared rates, learned limits and pauses after HTTP 429."""
+    """Tell when the next call to one model may start, by its declared rates, learned limits and pauses after HTTP
+    429."""
 
     def __init__(self, limits: Limits) -> None:
         self.adaptive = AdaptiveLimiter(limits.at_once)
@@ -253,7 +256,7 @@ class CallLimits:
         self._rate_limits_in_a_row = 0
 
     def next_start(self, running: int) -> float:
-        """Return the time from which the next call may start; infinite while as many run as may."""
+        """Return the time from which the next call may start; infinite while the maximum number is running."""
         if running >= int(self.adaptive.concurrency):
             return inf
         rates = (self._requests, self._tokens, self.adaptive.rate)
@@ -267,7 +270,7 @@ class CallLimits:
         self.adaptive.record_start(now, running)
 
     def record_success(self, call: QueuedCall, now: float, tokens: int | None) -> None:
-        """Count an answer; `tokens` are those it took, None if the endpoint did not count them."""
+        """Count an answer that took `tokens` (None: the endpoint did not count them)."""
         self._rate_limits_in_a_row = 0
         self.adaptive.record_success(now, now - call.started_at)
         if tokens is not None:
@@ -278,7 +281,7 @@ class CallLimits:
         call that was refused."""
         if retry_after is None:
             retry_after = min(MAX_BACKOFF, INITIAL_BACKOFF * 2**self._rate_limits_in_a_row)
-            # Calls that were in flight before the first 429 came back are one event.
+            # Calls that were in flight before the first 429 came back count as one event.
             self._rate_limits_in_a_row += now >= self._hold_until
             self._rate_limits_in_a_row = min(self._rate_limits_in_a_row, 16)
         self._hold_until = max(self._hold_until, now + max(MIN_BACKOFF, retry_after))

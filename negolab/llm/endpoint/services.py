@@ -1,7 +1,7 @@
 """Differences between services as data: which parameters models take, and how errors are worded.
 
-Facts of OpenAI, Anthropic, Gemini, xAI, Mistral, Groq, OpenRouter, DeepSeek, vLLM, Ollama and llama.cpp. A row is the
-place for whatever else a service does differently.
+Facts about OpenAI, Anthropic, Gemini, xAI, Mistral, Groq, OpenRouter, DeepSeek, vLLM, Ollama and llama.cpp. Whatever
+else a service does differently belongs in a row here.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import re
 from typing import Literal, NamedTuple
 
 PLAIN_OUTPUT = 1_000
-"""Bound on the output tokens of models that do not reason, where the user sets none."""
+"""Bound on the output tokens of models that do not reason, if the user sets none."""
 MORE_OUTPUT = 4_000
-"""Bound for such a model once a text of it was cut."""
+"""Bound for such a model once one of its texts was cut."""
 DEMANDED_OUTPUT = 16_000
 """Bound for reasoning models whose service demands one."""
 SAMPLING = ("temperature", "top_p", "presence_penalty", "frequency_penalty", "logprobs", "top_logprobs")
@@ -21,16 +21,16 @@ WINDOWS = (
     "max_model_len", "loaded_context_length", "context_length", "context_window", "max_context_length",
     "max_input_tokens", "n_ctx",
 )  # fmt: skip
-"""Fields of a list of models that say how many tokens a prompt and its answer may have, in a model or its `meta`."""
+"""Fields of a model in a list, or of its `meta`, that say how many tokens a prompt and its answer may have."""
 
 
 class ModelTraits(NamedTuple):
     """Traits of the models whose name, without a provider before it, matches `name`.
 
     Attributes:
-        output: Bound on output tokens where the user sets none; None for a model whose reasoning counts towards it.
-        renamed: The bound is called `max_completion_tokens`.
-        dropped: Parameters that are left out, with a notice.
+        output: Bound on output tokens if the user sets none; None for a model whose reasoning counts toward it.
+        renamed: True if the bound is called `max_completion_tokens`.
+        dropped: Parameters to leave out, with a notice.
     """
 
     name: str
@@ -63,7 +63,7 @@ Kind = Literal[
 
 
 class ErrorRule(NamedTuple):
-    """A kind of error, recognised by its status, its code, or a pattern in its code and message."""
+    """A kind of error, recognized by its status, its code, or a pattern in its code and message."""
 
     kind: Kind
     statuses: tuple[int, ...] = ()
@@ -77,7 +77,7 @@ class ErrorRule(NamedTuple):
 
 
 ERRORS = (
-    ErrorRule("run", codes=frozenset({"run_failed"})),  # of a sweep's broker, as the next
+    ErrorRule("run", codes=frozenset({"run_failed"})),  # from a sweep's broker, like the next
     ErrorRule("game", codes=frozenset({"game_failed"})),
     ErrorRule("filtered", codes=frozenset({"content_policy_violation", "content_filter"})),
     ErrorRule(
@@ -117,7 +117,7 @@ ERRORS = (
     ErrorRule("rate", (429,)),
     ErrorRule("overload", (408, 409, 425, 499, *range(500, 600)), frozenset({"overloaded_error"})),
 )
-"""In this order: the first rule that matches decides. "parameter" holds only where a parameter of the call is named."""
+"""In order: the first rule that matches decides. "parameter" applies only if a parameter of the call is named."""
 
 ADVICE: dict[Kind, str] = {
     "credit": "the account has no credit left",
@@ -125,4 +125,4 @@ ADVICE: dict[Kind, str] = {
     "stream": "choose a model or service that does not require streaming",
     "model": "check the base URL and the model's name",
 }
-"""What to do about an error that ends the run."""
+"""Advice about an error that ends the run."""

@@ -33,13 +33,13 @@ class LocalModel(msgspec.Struct, frozen=True):
 
 
 def default_threads() -> int:
-    """Return the number of cores less one for the games: on a busy machine a thread per core is far slower."""
+    """Return the number of cores, minus one for the games: on a busy machine, a thread per core is far slower."""
     return max(1, (os.cpu_count() or 1) - 1)
 
 
 @contextmanager
 def running_server(served: ServerConfig) -> Iterator[LocalModel]:
-    """Serve a model in a process of its own until the block ends.
+    """Serve a model in a separate process until the block ends.
 
     Raises:
         ValueError: The extra `local` is not installed, the port is taken, or the weights cannot be loaded.
@@ -86,7 +86,7 @@ def _wait_until_ready(served: ServerConfig, process: subprocess.Popen[bytes], lo
 
 
 def _is_healthy(port: int) -> bool:
-    import urllib.request  # it brings http and ssl, which no other command needs
+    import urllib.request  # it imports http and ssl, which no other command needs
 
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/health", timeout=5) as answer:

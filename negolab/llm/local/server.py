@@ -1,6 +1,6 @@
 """The server process: `python server.py '{"path": ...}'`, which runs until its standard input is closed.
 
-Its owner holds the other end of that pipe, so that the server ends with it, however that ends.
+Its owner holds the other end of that pipe, so that the server ends with its owner, however the owner ends.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def main() -> None:
 
 
 def _serve_until_eof(server: Any) -> None:
-    """Wait for the end of standard input; the server runs in threads of its own as long as it is referenced."""
+    """Wait for the end of standard input; the server runs in its own threads as long as it is referenced."""
     sys.stdin.buffer.read()
-    # A regular exit would wait for answers that nobody reads any more.
+    # A regular exit would wait for answers that nobody will read.
     os._exit(0)
 
 

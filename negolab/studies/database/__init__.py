@@ -46,7 +46,7 @@ CONSENT = "consent"
 """Kind of the notes that store consent texts; a study file may change its text later."""
 
 PURGED = "[withdrawn]"
-"""Replacement for deleted text of a participant who withdrew, and of a player who may quote them."""
+"""Replacement for the deleted text of a participant who withdrew, and of a player who may quote them."""
 
 
 class Database(ParticipantTables, Matches, Payments):
@@ -63,7 +63,7 @@ class Database(ParticipantTables, Matches, Payments):
         self.purge(id)
 
     def pauses(self, study: str) -> dict[str, Pause]:
-        """Return which running matches wait for a model as far as is known, by the match's id."""
+        """Return the pauses of running matches known to be waiting for a model, by match id."""
         last = {str(note.match): Pause(note.detail, note.at) for note in self.notes(study, PAUSE)}
         waiting = {match: pause for match, pause in last.items() if pause.model}
         running = {stored.id for stored in self.matches(study, running=True)} if waiting else set()
@@ -80,12 +80,12 @@ class Database(ParticipantTables, Matches, Payments):
             self.note(CONSENT, "researcher", study=study, detail=text)
 
     def purge(self, id: str) -> None:
-        """Delete a participant's answers, all text they wrote and all that may quote it.
+        """Delete a participant's answers, all text they wrote and all text that may quote it.
 
-        The events stay, with `PURGED` in place of text. In a match against a player, that is also the player's text,
-        and what a language model was sent and thought; text of another person stays. Details of error notes about the
-        participant, and why a model was replaced, go too. The text also disappears from SQLite's log as soon as no
-        reader needs it; until then `owed` is true.
+        The events stay, with `PURGED` in place of text. In a match against a player, this includes the player's text,
+        and what a language model was sent and thought; another person's text stays. The details of error notes about
+        the participant, and why a model was replaced, are deleted too. The text also disappears from SQLite's log as
+        soon as no reader needs it; until then `owed` is true.
 
         Args:
             id: Id of the participant.
@@ -102,7 +102,7 @@ class Database(ParticipantTables, Matches, Payments):
 
 
 def _purge(c: Connection, match: str, id: str) -> None:
-    """Delete the text of a participant from a match, and all that may quote it."""
+    """Delete a participant's text from a match, and all text that may quote it."""
     taken = c.execute(sa.select(seats.c.seat, seats.c.participant).where(seats.c.match == match)).all()
     others = {row.seat for row in taken if row.participant != id}
     for seq, body in c.execute(sa.select(events.c.seq, events.c.body).where(events.c.match == match)).all():
@@ -116,14 +116,14 @@ def _purge(c: Connection, match: str, id: str) -> None:
 
 
 def _bare(event: Event, others: Collection[Seat]) -> Event | None:
-    """Return an event without its text and reasons, None if it has none; what seats of other people said stays."""
+    """Return an event without its text and reasons, or None if it has none; what other people's seats said stays."""
     match event:
         case Replied(seat, reply) if seat not in others:
             return Replied(seat, _wordless(reply))
         case Rejected(seat, invalid, said=said) if seat not in others:
             bare = msgspec.structs.replace(invalid, reason=PURGED)
             return msgspec.structs.replace(event, invalid=bare, said=None if said is None else _wordless(said))
-        case Ended(reason=str(reason)):  # after the colon comes the error of a player
+        case Ended(reason=str(reason)):  # a player's error follows the colon
             return msgspec.structs.replace(event, reason=reason.partition(": ")[0])
     return None
 

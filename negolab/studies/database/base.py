@@ -52,7 +52,7 @@ class DatabaseInUse(ValueError):
 
 
 class Note(msgspec.Struct, frozen=True):
-    """One entry of the log of what happened around the matches."""
+    """One entry in the log of what happened around the matches."""
 
     at: float
     """Time in seconds since 1970."""
@@ -77,20 +77,19 @@ class _Current(threading.local):
 class BaseDatabase:
     """Connection to the database, with transactions and notes.
 
-    Each method runs in a transaction of its own, or in the one in which it is called.
+    Each method runs in its own transaction, or in the one in which it is called.
 
-    Opening it makes the tables of a new database. Only the host, which runs matches, must `claim` the database.
+    Opening a new database creates its tables. Only the host, which runs matches, must `claim` the database.
 
     Args:
         url: Path of an SQLite file, or an SQLAlchemy URL of SQLite or PostgreSQL.
         clock: Time in seconds since 1970.
-        known: Id of the database that must be there ("": any); None: file and tables are created if there are none.
-        last: What it must have at least, as `Database.last` of the one that is opened again.
-        host: Mark of the host that opens it again, as `Database.host`: no other may have claimed it since ("": any).
+        known: Id of the database that must be there ("": any); None: the file and tables are created if missing.
+        last: The least that it must have: `Database.last` of the database being reopened.
+        host: Mark of the host reopening it, from `Database.host`: no other may have claimed it since ("": any).
 
     Raises:
-        ValueError: The database cannot be opened, is not supported, or holds tables of something else or of another
-            version.
+        ValueError: The database cannot be opened, is not supported, or holds tables of another program or version.
     """
 
     def __init__(
@@ -107,15 +106,15 @@ class BaseDatabase:
         self._engine = connect(self.url, metadata.tables, create=known is None)
         is_file = self._engine.dialect.name == "sqlite"
         self.file = Path(str(self.url.database)) if is_file else None
-        """SQLite's file; None: PostgreSQL."""
+        """SQLite's file; None for PostgreSQL."""
         self._seen = stats(self.file)
         self.host, self._mark = "", host
-        """Random mark of the host that has claimed it: no copy that went on elsewhere has it."""
+        """Random mark of the host that has claimed it; copies in use elsewhere do not have it."""
         self._filed = ("", False, 0)
         self._looking = threading.Lock()
         self.last = dict(last or {})
-        """Number of `writes` of hosts, and of rows by table, that the database is known to have had: an older copy, or
-        one whose table is older, has fewer."""
+        """Number of hosts' `writes`, and of rows by table, that the database is known to have had: an older copy, or
+        one with an older table, has fewer."""
         self._lock: filelock.FileLock | None = None
         self._session: Connection | None = None
         self._claimed = self._closed = False
@@ -141,10 +140,10 @@ class BaseDatabase:
         return database_name(self.url)
 
     def _made(self, c: Connection, known: str | None) -> str:
-        """Make the tables of a new database, and return its id.
+        """Create the tables of a new database, and return its id.
 
         Raises:
-            ValueError: It has tables of something else or of another version, or is not the database that is known.
+            ValueError: It has tables of another program or version, or is not the known database.
         """
         alone(c)
         there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
@@ -167,15 +166,15 @@ class BaseDatabase:
         about = {"schema": str(SCHEMA), "id": uuid.uuid4().hex, "writes": "0", **kept}
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}; this version reads {SCHEMA})")
-        if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
+        if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # files are named after it
             raise ValueError(f"{self} is not a negolab database: its ID is damaged")
         for name in about.keys() - kept.keys():
             c.execute(meta.insert().values(name=name, value=about[name]))
         return about["id"]
 
     def close(self) -> None:
-        """Close all connections and release the claim; from now on every method raises `DatabaseClosed`."""
-        self.owed |= self._is_lost()  # the log of a file that is gone would be read as that of another in its place
+        """Close all connections and release the claim; from then on, every method raises `DatabaseClosed`."""
+        self.owed |= self._is_lost()  # the log of a missing file would be read as that of another in its place
         try:
             self.forget()
         except (sqlite3.Error, sa.exc.SQLAlchemyError):
@@ -184,16 +183,16 @@ class BaseDatabase:
             )
         self._closed = True
         if self._session is not None:
-            self._session.invalidate()  # asks nothing of a server that may be away
+            self._session.invalidate()  # asks nothing of a server that may be unreachable
             self._session.close()
         if self._lock is not None:
             self._lock.release()
         self._engine.dispose()
 
     def forget(self) -> None:
-        """Remove deleted text from SQLite's log too; `owed` stays true while a reader still needs the old state."""
+        """Remove deleted text from SQLite's log too; `owed` stays True while a reader still needs the old state."""
         if self.owed:
-            with self._looking:  # the log is cut by us
+            with self._looking:  # we cut the log ourselves
                 self.owed = not forget(self._engine)
                 self._seen = stats(self.file)
 
@@ -210,14 +209,14 @@ class BaseDatabase:
                 yield connection
             finally:
                 self._current.connection = None
-        self._check_open()  # what was committed to a file that is gone is not saved
+        self._check_open()  # what was committed to a missing file is not saved
 
     def _write(self) -> AbstractContextManager[Connection]:
         return self._joined(self._begin)
 
     @contextmanager
     def _begin(self) -> Iterator[Connection]:
-        """Begin a transaction, which is counted for a host: no copy can have more of its writes than it made."""
+        """Begin a transaction; a host's transactions are counted: no copy can have more of its writes than it made."""
         with self._engine.begin() as c:
             yield c
             if not self.host:
@@ -228,8 +227,8 @@ class BaseDatabase:
 
     @contextmanager
     def _withdrawing(self) -> Iterator[Connection]:
-        """Begin a transaction in which somebody withdraws: what others delete just before or after is missed, too,
-        though there are fewer answers."""
+        """Begin a transaction in which somebody withdraws: rows deleted by others just before or after are noticed too,
+        even though there are fewer answers."""
         with self._write() as c:
             self._check_last(counts(c))
             yield c
@@ -240,7 +239,7 @@ class BaseDatabase:
         return any(count < self.last.get(name, 0) for name, count in now.items())
 
     def _check_last(self, now: Mapping[str, int]) -> None:
-        """Raise if the database has seen fewer writes of hosts, or has fewer rows, than are known."""
+        """Raise if the database has seen fewer hosts' writes, or has fewer rows, than known."""
         if self._lacks(now):
             raise sa.exc.OperationalError(None, None, sqlite3.OperationalError("the latest saved data is missing"))
 
@@ -266,7 +265,7 @@ class BaseDatabase:
             )
 
     def _is_lost(self) -> bool:
-        """Return True if SQLite's file or log was removed, moved, replaced or cut since it was looked at last."""
+        """Return True if SQLite's file or log was removed, moved, replaced or cut since the last check."""
         with self._looking:
             now = stats(self.file)
             for path, seen in self._seen.items():
@@ -276,28 +275,28 @@ class BaseDatabase:
             return False
 
     def _is_forgotten(self, path: Path, seen: os.stat_result, now: os.stat_result) -> bool:
-        """Return True for a log that SQLite cut, as it does for another process of ours that removes deleted text."""
+        """Return True for a log that SQLite cut, as it does for another of our processes that removes deleted text."""
         if path == self.file or not os.path.samestat(seen, now):
             return False
-        for pause in (0, 0.05, 0.2):  # another one may be about to write or to cut it
+        for pause in (0, 0.05, 0.2):  # another process may be about to write or cut it
             sleep(pause)
             if is_log_whole(self._engine, path):
                 return True
         return False
 
     def _is_filed(self, file: Path, pause: float) -> bool:
-        """Return False if SQLite's file is not ours by what it holds, or holds less than before, after a pause: while
-        the log is copied into it, it may look so."""
+        """Return False if, judging by its contents, SQLite's file is not ours, or holds less than before; check after a
+        pause, because a file may look that way while the log is copied into it."""
         sleep(pause)
         now, before = filed(file, self.host), self._filed
         self._filed = max(now, before)
         return now >= before and now[0] in ("", self.id)
 
     def check_writable(self) -> None:
-        """Commit a write that changes nothing; an error of the database says why it takes none.
+        """Commit a write that changes nothing; the database's error says why it accepts none.
 
         Raises:
-            ValueError: SQLite's file has so little room that it may not take the next one.
+            ValueError: SQLite's file has so little room that the next write may fail.
         """
         if self.file is not None and shutil.disk_usage(self.file.parent).free < 1 << 20:
             raise ValueError(f"{self}: its disk is full: free at least a megabyte on it")
@@ -305,7 +304,7 @@ class BaseDatabase:
             c.execute(meta.update().where(meta.c.name == "schema").values(value=str(SCHEMA)))
 
     def server(self) -> tuple[str, float | None]:
-        """Return the database's name with its version, and its time in seconds since 1970 (None: it is ours)."""
+        """Return the database's name and version, and its time in seconds since 1970 (None: it is ours)."""
         with self._read() as c:
             if c.dialect.name == "sqlite":
                 return f"SQLite {c.scalar(sa.text('SELECT sqlite_version()'))}", None
@@ -335,7 +334,7 @@ class BaseDatabase:
                 c.execute(_CATCH_UP)
         self.host = mark
         self.owed = True
-        self.forget()  # the log is written to the file, in which the mark is looked for
+        self.forget()  # writes the log to the file, where the mark is looked up
 
     def _lock_server(self) -> None:
         self._session = self._engine.connect().execution_options(isolation_level="AUTOCOMMIT")
@@ -343,12 +342,12 @@ class BaseDatabase:
             raise DatabaseInUse(_TAKEN.format(self))
 
     def hold(self) -> None:
-        """Check that SQLite's file and what was saved last are in place, and claim the database again if PostgreSQL's
-        connection, and with it the claim, was lost; call it periodically.
+        """Check that SQLite's file and what was last saved are in place, and claim the database again if PostgreSQL's
+        connection, and with it the claim, was lost; call this periodically.
 
         Raises:
-            DatabaseInUse: Another host has claimed it meanwhile.
-            sqlalchemy.exc.OperationalError: The file was removed, moved, replaced or cut, or it is an older copy.
+            DatabaseInUse: Another host has claimed the database meanwhile.
+            sqlalchemy.exc.OperationalError: The file was removed, moved, replaced or cut, or is an older copy.
         """
         with self._read() as c:
             kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())}
@@ -372,8 +371,8 @@ class BaseDatabase:
 
         Args:
             kind: Kind of event.
-            actor: Cause of it; see `Note`.
-            detail: Further words.
+            actor: Cause of the event; see `Note`.
+            detail: Details in words.
             **of: `study`, `participant` and `match`, each optional.
         """
         with self._write() as c:
@@ -384,27 +383,27 @@ class BaseDatabase:
 
         Args:
             kind: Kind of the note.
-            value: A text, or anything that msgspec encodes as JSON.
-            actor: Cause of it; see `Note`.
+            value: A string, or anything that msgspec encodes as JSON.
+            actor: Cause of the note; see `Note`.
             **of: `study`, `participant` and `match`, each optional.
         """
         self.note(kind, actor, value if isinstance(value, str) else msgspec.json.encode(value).decode(), **of)
 
     def kept_notes(self, study: str, kind: str, type: type[Kept], participant: str | None = None) -> dict[str, Kept]:
-        """Return the values that were kept as notes of a kind, the first of each match or participant by its id.
+        """Return the values kept as notes of a kind: the first for each match or participant, by id.
 
         Args:
             study: Name of the study.
             kind: Kind of the notes.
             type: Type of the values.
-            participant: Id of the one participant whose notes are wanted; None: all.
+            participant: Id of the only participant whose notes are wanted; None: all.
         """
         found = self.notes(study, kind, participant=participant)
         first = {str(note.match or note.participant): note.detail for note in reversed(found)}
         return {id: self._decoded(kind, detail, type) for id, detail in first.items()}
 
     def _decoded(self, kind: str, detail: str, type: type[Kept]) -> Kept:
-        """Decode the detail of a note of this kind; `ValueError` for one that is damaged."""
+        """Decode the detail of a note of this kind; raise `ValueError` if it is damaged."""
         with located(f"{self}: a note of kind {kind} is damaged", msgspec.MsgspecError):
             return msgspec.convert(detail, type) if type is str else msgspec.json.decode(detail, type=type)
 
@@ -439,9 +438,9 @@ class BaseDatabase:
         """Return the notes of a study, oldest first.
 
         Args:
-            study: Name of the study; None: the notes that belong to no study.
+            study: Name of the study; None: notes that belong to no study.
             *kinds: Kinds of the notes; none: all.
-            participant: Id of the one participant whose notes are wanted; None: all.
+            participant: Id of the only participant whose notes are wanted; None: all.
         """
         columns = [notes.c[name] for name in Note.__struct_fields__]
         chosen = sa.select(*columns).where(of_study(notes, study)).order_by(notes.c.id)
@@ -460,7 +459,7 @@ _COUNT = (
 
 
 _SEQUENCE = "pg_get_serial_sequence('notes', 'id')"
-# After a restore of its rows alone, PostgreSQL would number new notes like old ones.
+# If only its rows were restored, PostgreSQL would reuse the numbers of old notes for new ones.
 _CATCH_UP = sa.text(
     f"SELECT setval({_SEQUENCE}, max(id)) FROM notes "
     f"HAVING max(id) > coalesce(pg_sequence_last_value({_SEQUENCE}::regclass), 0)"
@@ -468,7 +467,7 @@ _CATCH_UP = sa.text(
 
 
 def of_study(table: sa.Table, study: str | None) -> sa.ColumnElement[bool]:
-    """Return the condition that a row belongs to a study; None: to no study, that is, to free play."""
+    """Return the condition that a row belongs to a study (None: to no study, that is, to free play)."""
     return table.c.study.is_(None) if study is None else table.c.study == study
 
 

@@ -1,4 +1,4 @@
-"""The condition of a database that may have been changed by others: its file, what that holds, and its values."""
+"""The condition of a database that others may have changed: its file, the file's contents, and its values."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ from negolab.studies.database.schema import (
 
 
 def number(text: str, name: object) -> int:
-    """Return the number of writes that a text of the table `meta` holds; `ValueError` names the database."""
+    """Return the number of writes that a string in the table `meta` holds; a `ValueError` names the database."""
     if not re.fullmatch("[0-9]{1,15}", text):
         raise ValueError(f"{name}: its table meta is damaged: restore a copy of the database")
     return int(text)
 
 
 def stats(file: Path | None) -> dict[Path, os.stat_result]:
-    """Return the states of SQLite's file and of its log, of those that are there."""
+    """Return the states of SQLite's file and of its log, if they exist."""
     found = {}
     for path in () if file is None else (file, file.with_name(f"{file.name}-wal")):
         with suppress(OSError):
@@ -46,14 +46,14 @@ def stats(file: Path | None) -> dict[Path, os.stat_result]:
 
 
 def goes_on(seen: os.stat_result, now: os.stat_result) -> bool:
-    """Return True for the same file, and no less of it: SQLite never cuts its file, and its log only in `forget`, of
-    this process or of another."""
+    """Return True for the same file, with no less in it: SQLite never cuts its file, and cuts its log only in `forget`,
+    in this process or another."""
     return os.path.samestat(seen, now) and now.st_size >= seen.st_size
 
 
 def filed(file: Path, host: str) -> tuple[str, bool, int]:
-    """Return the id that SQLite's file holds by itself, without its log, if it has this host's mark, and the number of
-    writes; ("", False, 0): it holds none."""
+    """Return the id that SQLite's file itself holds, without its log; whether it has this host's mark; and the number
+    of writes. ("", False, 0): it holds no id."""
     try:
         with closing(sqlite3.connect(f"file:{quote(str(file))}?mode=ro&immutable=1", uri=True)) as c:
             kept = dict(c.execute("SELECT name, value FROM meta"))
@@ -88,9 +88,9 @@ _COUNTS = sa.select(
 
 
 def counts(c: Connection) -> dict[str, int]:
-    """Return what only grows: the numbers of rows, of times that are set, and of finished matches.
+    """Return the counts that only grow: the numbers of rows, of times that are set, and of finished matches.
 
-    Answers grow only until somebody withdraws, so each number of people who did so has counts of its own.
+    Answers increase only until somebody withdraws, so there are separate counts for each number of people who did.
     """
     found = dict(c.execute(_COUNTS).mappings().one())
     for words in _WORDS:
@@ -102,7 +102,7 @@ _STORED = {int: ("integer",), float: ("real", "integer"), str: ("text",)}
 
 
 def check_types(c: Connection, name: str) -> None:
-    """Raise `ValueError` for a value that is not of its column's type, as SQLite takes any, or for no usable time."""
+    """Raise `ValueError` for a value not of its column's type, because SQLite accepts any, or for an unusable time."""
     is_loose = c.dialect.name == "sqlite"
     for table in metadata.sorted_tables:
         odd = [
@@ -115,7 +115,7 @@ def check_types(c: Connection, name: str) -> None:
 
 
 def check_whole(c: Connection, name: str) -> None:
-    """Raise `ValueError` if rows are missing that others name, as where a single table was restored."""
+    """Raise `ValueError` if rows named in other rows are missing, as when a single table was restored."""
     keys = [(key.column, key.parent) for table in metadata.sorted_tables for key in table.foreign_keys]
     for there, by in [*keys, (events.c.match, matches.c.id)]:
         _check_none(c, sa.select(by).where(by.is_not(None), ~sa.exists().where(there == by)), name, there.table)

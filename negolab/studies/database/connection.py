@@ -20,18 +20,18 @@ from negolab._internal import clock, sqlite
 from negolab.studies.faults import locate_fault
 
 PATIENCE = 5
-"""Timeout of the database in seconds; short, as the host's event loop is blocked meanwhile."""
+"""Timeout of the database in seconds; short, because the host's event loop is blocked meanwhile."""
 
 
 def database_url(url: str | Path) -> sa.URL:
-    """Convert a path or an SQLAlchemy URL to a URL; `ValueError` if it is invalid or the database not supported."""
+    """Convert a path or an SQLAlchemy URL to a URL; `ValueError` if it is invalid or the database is not supported."""
     text = str(url)
     if "://" not in text:
         file = Path(text).absolute()
         return sa.URL.create("sqlite+pysqlite", database=str(file.parent.resolve() / file.name))
     try:
         parsed = make_url(text)
-    except (sa.exc.ArgumentError, ValueError):  # a port that is no number
+    except (sa.exc.ArgumentError, ValueError):  # a port that is not a number
         raise ValueError("--db must be a path or a database URL such as postgresql+psycopg://user@host/name") from None
     if "@" in (parsed.host or ""):
         raise ValueError("--db: write each @ in a password as %40")
@@ -53,15 +53,15 @@ def database_name(url: sa.URL) -> str:
 
 
 def connect(url: sa.URL, tables: Collection[str], create: bool = True) -> sa.Engine:
-    """Create an engine with durable commits; a new SQLite file is readable by its owner only.
+    """Create an engine with durable commits; a new SQLite file is readable only by its owner.
 
     Args:
         url: The database.
-        tables: Names of the tables of a database that is ours.
+        tables: Names of the tables in a database of ours.
         create: Create SQLite's file if there is none.
 
     Raises:
-        ValueError: The database cannot be reached, the file is no database, or the PostgreSQL driver is missing.
+        ValueError: The database cannot be reached, the file is not a database, or the PostgreSQL driver is missing.
     """
     if url.get_backend_name() != "sqlite":
         try:
@@ -79,10 +79,10 @@ def connect(url: sa.URL, tables: Collection[str], create: bool = True) -> sa.Eng
 
 
 def _patience(url: sa.URL) -> dict[str, Any]:
-    """Return PostgreSQL's connection arguments: durable commits and default timeouts; settings of the URL take
+    """Return PostgreSQL's connection arguments: durable commits and default timeouts; settings in the URL take
     precedence."""
     own = url.query.get("options", "")
-    # What a page shows was saved, whatever the server is set to.
+    # What a page shows has been saved, whatever the server's settings.
     limits = f"-c synchronous_commit=on -c lock_timeout={PATIENCE}s -c statement_timeout={PATIENCE}s"
     timeouts = {"connect_timeout": PATIENCE, "tcp_user_timeout": PATIENCE * 1000}
     unset = {name: value for name, value in timeouts.items() if name not in url.query}
@@ -90,8 +90,8 @@ def _patience(url: sa.URL) -> dict[str, Any]:
 
 
 def _private(file: Path, create: bool, tables: Collection[str]) -> None:
-    """Open the file, or create it readable by its owner only, as it holds the secret that signs links; `ValueError` on
-    failure."""
+    """Open the file, or create it, readable only by its owner because it holds the secret that signs links;
+    `ValueError` on failure."""
     if not file.parent.is_dir():
         raise ValueError(f"{file}: folder {file.parent} does not exist; create it, or choose another file with --db")
     try:
@@ -110,7 +110,7 @@ def forget(engine: sa.Engine) -> bool:
     """Truncate SQLite's write-ahead log, which still holds deleted data.
 
     Returns:
-        False while a reader still needs the log, so that it must be tried again later; always True for PostgreSQL.
+        False if a reader still needs the log, so that this must be retried later; always True for PostgreSQL.
     """
     if engine.dialect.name != "sqlite":
         return True
@@ -126,15 +126,16 @@ def forget(engine: sa.Engine) -> bool:
 
 
 def is_log_whole(engine: sa.Engine, log: Path) -> bool:
-    """Return True if SQLite's write-ahead log has as many pages as SQLite counts in it: if it was cut, SQLite did so,
-    in whatever process, after it had copied all of it into the file."""
+    """Return True if SQLite's write-ahead log has as many pages as SQLite counts in it: if it was cut, SQLite cut it,
+    in whatever process, after copying all of it into the file."""
     connection = engine.raw_connection()
     try:
         cursor = connection.cursor()
         size = int(cursor.execute("PRAGMA page_size").fetchone()[0])
-        # Of the log's index only SQLite may be asked: closing that file ourselves would release SQLite's locks on it.
+        # Only SQLite may read the log's index: closing that file ourselves would release SQLite's locks on it.
         pages = int(cursor.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()[1])
-        # After a head of 32 bytes, each page has one of 24. No number (-1): another process copies the log just now.
+        # After a 32-byte header, each page has one of 24 bytes. No number (-1): another process is copying the log
+        # right now.
         return pages == 0 or (pages > 0 and log.stat().st_size >= 32 + pages * (24 + size))
     except (OSError, sqlite3.Error):
         return False
@@ -143,13 +144,13 @@ def is_log_whole(engine: sa.Engine, log: Path) -> bool:
 
 
 class DatabaseClosed(Exception):
-    """The database was closed because of an outage: what still holds it must not go on."""
+    """The database was closed because of an outage: whatever still holds it must stop."""
 
 
 _AWAY = (DatabaseClosed, sqlite3.OperationalError, sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError)
 _AWAY_CODES = ("25006", "42P01", "42501", "3F000", "58", "XX")
-"""PostgreSQL's codes, or their beginnings, of a server that takes no writes, such as a standby, of a table or schema
-that is gone or no longer allowed, and of damage."""
+"""PostgreSQL's codes, or their beginnings, for a server that takes no writes, such as a standby, for a table or schema
+that is missing or no longer allowed, and for damage."""
 
 
 def is_unreachable(error: BaseException | None) -> bool:
@@ -167,7 +168,7 @@ def describe_error(error: BaseException) -> str:
     """
     kind = type(error).__name__
     if isinstance(error, sa.exc.DBAPIError):
-        lines = str(error.orig).splitlines()  # further lines of PostgreSQL's message quote values
+        lines = str(error.orig).splitlines()  # the other lines of PostgreSQL's message quote values
         return f"{kind}: {lines[0] if lines else 'no answer'}"[:300]
     if isinstance(error, OSError) and error.strerror:
         return f"{kind}: {error.strerror}"
@@ -175,14 +176,14 @@ def describe_error(error: BaseException) -> str:
 
 
 _BETWEEN_NOTICES = 60.0
-"""Seconds between two lines of the log about one outage, each with another reason."""
+"""Seconds between two log lines about one outage, each with a different reason."""
 
 
 class DatabaseOutage(logging.Filter):
     """An outage of the database: since when and why.
 
-    As a filter of `log` it learns of each error that is logged; instead of those of an outage there is one line when
-    it begins, and one when it is over.
+    As a filter of `log`, it sees each error that is logged; an outage's errors are replaced by one line when it begins
+    and one when it is over.
 
     Args:
         log: The logger.
@@ -213,7 +214,7 @@ class DatabaseOutage(logging.Filter):
         return False
 
     def begin(self, why: str) -> None:
-        """Record an outage, or another reason for which it goes on."""
+        """Record an outage, or another reason why it continues."""
         is_first, is_news = self.since is None, why != self._why
         self._why = why
         if is_first:

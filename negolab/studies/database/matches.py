@@ -33,11 +33,11 @@ class StoredMatch(msgspec.Struct, frozen=True):
 
     @property
     def participants(self) -> dict[Seat, str]:
-        """Participant's id by seat, without persons outside any study."""
+        """Participant's id by seat, without people outside any study."""
         return {seat: id for seat, id in self.people.items() if id is not None}
 
     def seat_of(self, participant: str) -> Seat:
-        """Return the seat of the participant with an id, who must have one."""
+        """Return the seat of the participant with this id, who must have one."""
         return next(seat for seat, id in self.people.items() if id == participant)
 
 
@@ -98,10 +98,10 @@ class Matches(BaseDatabase):
             seq: Number of the first event, from 0.
             news: The events, numbered `seq`, `seq + 1`, ...
             endings: Ways of ending by participant id, for those whose study ends with these events.
-            fallback: Why a model failed for which nobody took over, so that the match ends with these events.
+            fallback: Why a model failed, if nothing took over for it and the match therefore ends with these events.
 
         Raises:
-            sqlalchemy.exc.IntegrityError: An event of that number exists, or there is no such match.
+            sqlalchemy.exc.IntegrityError: An event with that number exists, or there is no such match.
         """
         now = self.clock()
         last = news[-1] if news else None
@@ -121,7 +121,7 @@ class Matches(BaseDatabase):
     def matches(
         self, study: str | None = None, *, participant: str | None = None, running: bool = False
     ) -> list[StoredMatch]:
-        """Return matches in the order in which they began.
+        """Return matches in the order they began.
 
         Args:
             study: Name of the study; None: free play.
@@ -158,16 +158,15 @@ class Matches(BaseDatabase):
         return record.parse_record(f'{{"header":{header},"events":[{",".join(bodies)}]}}')
 
     def model_replies(self, study: str | None) -> list[Replied]:
-        """Return the replies of language models in the matches of a study (None: free play), as far as they were
-        kept."""
-        # The name of a model stands in each of its replies; quotes within a text are escaped.
+        """Return language models' replies in the matches of a study (None: free play), as far as they were kept."""
+        # A model's name is in each of its replies; quotes within a text are escaped.
         names_model = events.c.body.contains('"model":"')
         chosen = sa.select(events.c.body).join(matches).where(of_study(matches, study), names_model)
         found = [decode(row.body) for row in self._rows(chosen)]
         return [event for event in found if isinstance(event, Replied) and event.reply.model is not None]
 
     def latest(self) -> float:
-        """Return the time of the last event or page of all studies, in seconds since 1970; 0: there is none."""
+        """Return the time of the last event or page in any study, in seconds since 1970; 0: there is none."""
         with self._read() as c:
             return max(c.scalar(sa.select(sa.func.max(table.c.at))) or 0.0 for table in (events, progress))
 
@@ -184,13 +183,13 @@ class Matches(BaseDatabase):
         ]
 
     def moved(self, study: str | None = None) -> dict[str, float]:
-        """Return the commit time of the last event of each match of a study (None: free play), by match id."""
+        """Return the commit time of the last event in each match of a study (None: free play), by match id."""
         last = sa.select(events.c.match, sa.func.max(events.c.at)).join(matches).group_by(events.c.match)
         return {row[0]: row[1] for row in self._rows(last.where(of_study(matches, study)))}
 
     def ends(self, study: str | None = None, *, participant: str | None = None) -> dict[str, Ended]:
-        """Return the last event of each finished match of a study (None: free play), by match id; of one participant
-        alone if their id is given."""
+        """Return the last event of each finished match of a study (None: free play), by match id; only a participant's
+        if their id is given."""
         last = sa.select(events.c.match, sa.func.max(events.c.seq).label("seq")).join(matches).group_by(events.c.match)
         of = last.where(matches.c.ended.is_not(None), _of(study, participant)).subquery()
         is_last = sa.and_(of.c.match == events.c.match, of.c.seq == events.c.seq)
@@ -200,13 +199,13 @@ class Matches(BaseDatabase):
 
 
 def _of(study: str | None, participant: str | None) -> sa.ColumnElement[bool]:
-    """Return the condition that a match is of a study (None: free play), and of a participant if one is given."""
+    """Return the condition that a match belongs to a study (None: free play), and to a participant if one is given."""
     mine = sa.select(seats.c.match).where(seats.c.participant == participant)
     return sa.and_(of_study(matches, study), sa.true() if participant is None else matches.c.id.in_(mine))
 
 
 def encode(event: Event) -> str:
-    """Encode an event as the JSON that a record holds."""
+    """Encode an event as JSON, as in a record."""
     return record.encode_event(event).decode()
 
 

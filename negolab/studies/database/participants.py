@@ -1,4 +1,4 @@
-"""Studies in the database, participants and how far they are, and their balanced assignment to a study's cells."""
+"""Studies in the database, participants and their progress, and their balanced assignment to a study's cells."""
 
 from __future__ import annotations
 
@@ -44,7 +44,8 @@ ACTIVE = ("waiting", "playing")
 """Status of participants who hold a place in a treatment and have not finished."""
 
 TEST = "test"
-"""Kind of the links that researchers try a study with: their people meet, balance and count among themselves alone."""
+"""Kind of link with which researchers try a study: the people who use it meet, balance and count only among
+themselves."""
 
 COUNTED = (*ACTIVE, "complete")
 """Status of participants who count in the balance of treatments, unless their panel has taken them out of the study."""
@@ -71,11 +72,11 @@ class Participant(msgspec.Struct, frozen=True):
     id: str
     study: str
     number: int
-    """Number in the study, from 1."""
+    """Number in the study, starting at 1."""
     link: str
     """Kind of link: "one" for their own, "open" for the open link, `TEST`."""
     status: str
-    """State in the study: "invited", "waiting", "playing" or a way of ending."""
+    """State in the study: "invited", "waiting", "playing" or an ending."""
     treatment: str | None
     created: float
     opened: float | None
@@ -93,7 +94,7 @@ class Participant(msgspec.Struct, frozen=True):
 
     @property
     def is_test(self) -> bool:
-        """True if they came by a link for tests."""
+        """True if they came by a test link."""
         return self.link == TEST
 
 
@@ -125,7 +126,7 @@ class ParticipantTables(BaseDatabase):
     """Methods of the database for studies and participants."""
 
     def study(self, id: str, text: str) -> StoredStudy:
-        """Return a study, adding it with a new secret and salt if it is missing; a changed text is stored and noted.
+        """Return a study, adding it with a new secret and salt if it is missing; store and note a changed text.
 
         Args:
             id: Name of the study.
@@ -153,12 +154,12 @@ class ParticipantTables(BaseDatabase):
         return [row.id for row in self._rows(sa.select(studies.c.id).order_by(studies.c.created))]
 
     def invite(self, study: str, n: int = 1, *, link: str = "one", external: str | None = None) -> list[Participant]:
-        """Add participants to a study, numbered on from the existing ones.
+        """Add participants to a study, continuing the numbers of the existing ones.
 
         Args:
             study: Name of the study.
             n: Number of new participants.
-            link: Kind of link: "one" for links of their own, "open" for the open link, `TEST`.
+            link: Kind of link: "one" for personal links, "open" for the open link, `TEST`.
             external: Salted hash of an outside panel's id.
 
         Returns:
@@ -211,13 +212,13 @@ class ParticipantTables(BaseDatabase):
         return next(iter(self._participants(participants.c.study == study, holds)), None)
 
     def start(self, id: str, cells: Sequence[tuple[str, float]], *, seed: int | None, fixed: str | None = None) -> str:
-        """Assign a participant to a treatment and set their status to "waiting"; repeating it changes nothing.
+        """Assign a participant to a treatment and set their status to "waiting"; repeating this changes nothing.
 
         Args:
             id: Id of the participant.
             cells: Name and weight of every treatment.
             seed: Seed that breaks ties; see `assign`.
-            fixed: Treatment to take in any case; None: the one that balance requires.
+            fixed: Treatment to assign regardless of balance (None: the one that balance requires).
 
         Returns:
             Name of the participant's treatment.
@@ -286,7 +287,7 @@ class ParticipantTables(BaseDatabase):
         return now
 
     def attempts(self, id: str) -> list[Attempt]:
-        """Return a participant's attempts at comprehension questions, in the order of time."""
+        """Return a participant's attempts at comprehension questions, in order of time."""
         chosen = sa.select(*(attempts.c[name] for name in Attempt._fields)).where(attempts.c.participant == id)
         rows = self._rows(chosen.order_by(attempts.c.at, attempts.c.name))
         return [Attempt(row[0], row[1], row[2], bool(row[3]), row[4]) for row in rows]

@@ -18,27 +18,27 @@ from negolab.studies.database.schema import meta, notes
 from negolab.studies.payment import Currency
 
 LEASE = 60.0
-"""Seconds after which a run that still holds the lock of a study's bonuses counts as dead for one that waits."""
+"""Seconds after which a waiting run assumes that the run still holding the lock on a study's bonuses is dead."""
 
 EARNINGS = "earnings"
 """Kind of the notes that keep what a participant was shown."""
 BONUS, BONUS_FILE, BONUS_WRITTEN = "bonus", "bonus file", "bonus file written"
-"""Kinds of the notes on one participant's bonus, on a file that is about to be written, and on one that was."""
+"""Kinds of the notes about a participant's bonus, about a file to be written, and about one that was written."""
 RETURNED, REINSTATED = "returned", "reinstated"
-"""Kinds of the notes that a panel has taken a participant out of the study, or in again."""
+"""Kinds of the notes that a panel has taken a participant out of the study, or back in."""
 
 
 class BonusFile(msgspec.Struct, frozen=True, omit_defaults=True):
-    """A file of bonuses: identified by the hash of its content, which is fixed before it is written."""
+    """A file of bonuses, identified by the hash of its contents, which are fixed before it is written."""
 
     sha256: str
     path: str
     delimiter: str
     currency: Currency
     people: int | None = None
-    """Number of people whom it pays; None: an earlier version did not say."""
+    """Number of people it pays; None: an earlier version did not say."""
     written: float | None = None
-    """When it was written, in seconds since 1970; None: it is not known that it was, as after a crash."""
+    """Time at which it was written, in seconds since 1970; None: it is not known whether it was, as after a crash."""
 
 
 class Bonus(msgspec.Struct, frozen=True):
@@ -48,7 +48,7 @@ class Bonus(msgspec.Struct, frozen=True):
     file: str
     """Hash of the file that holds it."""
     at: float = 0.0
-    """When it was written, in seconds since 1970."""
+    """Time at which it was written, in seconds since 1970."""
 
 
 class Payments(BaseDatabase):
@@ -59,10 +59,10 @@ class Payments(BaseDatabase):
         return {row.participant for row in self._rows(returned_ids(study))}
 
     def mark_returned(self, study: str, returned: Collection[str], reinstated: Collection[str]) -> list[str]:
-        """Store whom a panel has taken out of the study and whom in again.
+        """Store whom a panel has taken out of the study and whom back in.
 
         Returns:
-            Ids of the participants whose places are given back now and were not before.
+            Ids of the participants whose places are given back now but were not before.
         """
         with self._write() as c:
             alone(c)
@@ -80,10 +80,10 @@ class Payments(BaseDatabase):
 
     @contextmanager
     def bonus_run(self, study: str) -> Iterator[None]:
-        """Hold the lock of a study's bonuses, a row of the database: one run at a time, on all machines.
+        """Hold the lock on a study's bonuses, a row in the database: one run at a time, on all machines.
 
-        Another one waits, and logs for whom. A run that was killed leaves its row: whoever sees the same row for
-        `LEASE` seconds takes over. No clocks are compared, as two machines may disagree.
+        Another run waits, and logs for whom. A killed run leaves its row: whoever sees the same row for `LEASE` seconds
+        takes over. No clocks are compared, because two machines may disagree.
         """
         row, seen, since = meta.c.name == f"bonus run of {study}", None, 0.0
         me = (
@@ -117,10 +117,10 @@ class Payments(BaseDatabase):
             amounts: Amounts in smallest units by the participant's id.
 
         Raises:
-            ValueError: One of the participants has a bonus already; then nothing is stored.
+            ValueError: One of the participants already has a bonus; nothing is stored.
         """
         with self._write() as c:
-            alone(c)  # also a run that lost the lock, or of an older version, writes no second bonus for somebody
+            alone(c)  # even a run that lost the lock, or of an older version, gives nobody a second bonus
             if not self.bonuses(study).keys().isdisjoint(amounts):
                 raise ValueError("another run has just written one of these bonuses: run the command again")
             self.keep(BONUS_FILE, file, "researcher", study=study)
@@ -128,7 +128,7 @@ class Payments(BaseDatabase):
                 self.keep(BONUS, Bonus(amount, file.sha256), "researcher", study=study, participant=id)
 
     def bonus_files(self, study: str) -> list[BonusFile]:
-        """Return all files of bonuses, oldest first, whether they were written or not."""
+        """Return all files of bonuses, oldest first, whether or not they were written."""
         written = {note.detail: note.at for note in reversed(self.notes(study, BONUS_WRITTEN))}
         files = (self._decoded(BONUS_FILE, note.detail, BonusFile) for note in self.notes(study, BONUS_FILE))
         return [msgspec.structs.replace(file, written=written.get(file.sha256)) for file in files]

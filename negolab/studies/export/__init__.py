@@ -1,4 +1,4 @@
-"""Export of a study: the tables of any export, and its events, participants, answers and consents.
+"""Export of a study: the tables that any export has, plus its events, participants, answers and consents.
 
 The folder is written under a temporary name and then moved into place; only an earlier export of the same study is
 replaced.
@@ -40,11 +40,11 @@ def replace_folder(folder: Path, study: str) -> Iterator[Path]:
     """Yield a new folder that replaces `folder` if the context ends without an exception.
 
     Args:
-        folder: The folder to replace or make.
+        folder: The folder to replace or create.
         study: Name of the study whose export it is.
 
     Raises:
-        ValueError: `folder` holds anything but an earlier export of the study, or cannot be written.
+        ValueError: `folder` holds anything other than an earlier export of the study, or cannot be written.
     """
     _check(folder, study)
     try:
@@ -62,7 +62,7 @@ def replace_folder(folder: Path, study: str) -> Iterator[Path]:
 
 
 def _check(folder: Path, study: str) -> None:
-    """Raise `ValueError` unless `folder` is missing, empty, or purely an earlier export of the same study."""
+    """Raise `ValueError` unless `folder` is missing, empty, or nothing but an earlier export of the same study."""
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -93,14 +93,14 @@ def export(database: Database, study: Study, folder: Path, to: str = "both", *, 
         database: The database of the study.
         study: The study.
         folder: The folder to write; an earlier export of the same study is replaced.
-        to: Endings of the files, by commas: csv, parquet, xlsx.
-        test: Write the data of links for tests, which are left out otherwise, and no others.
+        to: Extensions of the files, separated by commas: csv, parquet, xlsx.
+        test: Write only the data from test links, which are otherwise left out.
 
     Returns:
         Number of rows by table.
 
     Raises:
-        ValueError: `folder` holds anything but an earlier export of this study, or cannot be written.
+        ValueError: `folder` holds anything other than an earlier export of this study, or cannot be written.
     """
     data, name = source(database, study, test=test), f"{study.name}, links for tests" if test else study.name
     with private_files(), replace_folder(folder, name) as new:
@@ -115,7 +115,7 @@ def export(database: Database, study: Study, folder: Path, to: str = "both", *, 
 
 
 def _tables(data: Source) -> exporting.Tables:
-    """Return what a study holds, for the export."""
+    """Return a study's tables for the export."""
     found = (
         exporting.Exported(tables.match_keys(played), played.record, replays=not played.purged)
         for played in data.matches
@@ -135,5 +135,6 @@ def _tables(data: Source) -> exporting.Tables:
 
 
 def _records(data: Source) -> Iterator[bytes]:
-    """Yield the records of finished matches without deleted text; only these replay to their stored outcome."""
+    """Yield the records of finished matches from which no text was deleted; only these replay to their stored
+    outcomes."""
     return (played.record.to_line() for played in data.matches if played.record.end and not played.purged)

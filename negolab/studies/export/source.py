@@ -40,11 +40,11 @@ class Played:
     people: dict[Seat, Participant]
     """Participants by seat."""
     rounds: dict[Seat, int]
-    """For each participant, the number of this match among those of theirs that count, from 1; none for practice."""
+    """For each participant, the number of this match, from 1, among their matches that count; empty for practice."""
     disclosure: str = ""
-    """Text on who sat across, as it was shown."""
+    """Text about who sat across, as shown."""
     fallback: Fallback | None = None
-    """The replacement of a model; None: none was replaced."""
+    """The replacement of a model; None: no model was replaced."""
 
     @property
     def numbers(self) -> dict[Seat, int]:
@@ -59,7 +59,7 @@ class Played:
 
     @cached_property
     def purged(self) -> bool:
-        """True if text was deleted because a participant withdrew; the match cannot be replayed then."""
+        """True if text was deleted because a participant withdrew; the match then cannot be replayed."""
         stayed = {seat for seat, p in self.people.items() if p.status != "withdrawn"}
         if len(stayed) == len(self.people):
             return False
@@ -85,17 +85,17 @@ class Source:
     consents: list[Note]
     """All versions of the consent text, oldest first."""
     earnings: dict[str, Earnings]
-    """Earnings by the participant's id, of all for whom the study is over; empty if it does not pay."""
+    """Earnings, by participant id, of everybody for whom the study is over; empty if it does not pay."""
     bonuses: dict[str, Bonus]
     """Bonuses in files for a panel, by the participant's id."""
     returned: set[str]
-    """Ids of the participants whom their panel took out of the study."""
+    """Ids of participants whom their panel took out of the study."""
 
 
 def source(database: Database, study: Study, *, test: bool = False) -> Source:
     """Read the data of a study in one snapshot of the database; running matches are included up to now.
 
-    Those of links for tests are left out; with `test`, all others are.
+    Matches and people of test links are left out; with `test`, all others are.
     """
     with database.reading():  # participants may act between two queries
         participants = [person for person in database.participants(study.name) if person.is_test == test]
@@ -125,7 +125,7 @@ def source(database: Database, study: Study, *, test: bool = False) -> Source:
 
 
 def _rounds(matches: list[StoredMatch]) -> dict[str, dict[Seat, int]]:
-    """Number the matches that count for each of their participants, by id of the match and seat."""
+    """Number the matches that count for each of their participants, by match id and seat."""
     counts: Counter[str] = Counter()
     rounds: dict[str, dict[Seat, int]] = {}
     for stored in matches:
@@ -144,7 +144,7 @@ def _played(
     fallback: Fallback | None,
 ) -> Played:
     record = database.record(stored.id)
-    # So that records.jsonl alone tells treatments and practice apart.
+    # So that records.jsonl alone distinguishes treatments and practice.
     notes = {**record.header.notes, "study": stored.study, "treatment": stored.treatment, "practice": stored.practice}
     header = msgspec.structs.replace(record.header, notes=notes)
     people = {seat: p for p in participants for seat, id in stored.people.items() if id == p.id}

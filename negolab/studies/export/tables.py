@@ -1,5 +1,5 @@
 """The tables that only studies have, such as `participants` (one row per person invited) and `events` (one row per
-event), and what a study knows of a match beside its record."""
+event), and what a study knows about a match beyond its record."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def _match(number: int, played: Played) -> dict[str, Any]:
 
 
 def _payment_columns(source: Source) -> list[Column]:
-    """Return the columns on payment; none if the study does not pay."""
+    """Return the columns about payment; none if the study does not pay."""
     if source.study.payment is None:
         return []
     unit = source.study.payment.currency
@@ -113,7 +113,7 @@ def _payment_columns(source: Source) -> list[Column]:
 
 
 def _payment(source: Source, person: Participant, mine: list[Played]) -> dict[str, Any]:
-    """Return the values of the columns on payment; what was earned stands in units of the currency."""
+    """Return the values of the columns about payment; amounts earned are in units of the currency."""
     payment = source.study.payment
     if payment is None:
         return {}
@@ -259,7 +259,7 @@ KEYS = [
     Column("fallback_reason", "text", "why the model failed"),
     Column("withdrawn", "boolean", "true: text was deleted because a participant withdrew; not in records.jsonl"),
 ]
-"""Columns of `matches` beside those of any export."""
+"""Columns of `matches` in addition to those of any export."""
 
 
 def match_keys(played: Played) -> dict[str, Any]:
@@ -333,7 +333,7 @@ def _rows(played: Played) -> Iterator[dict[str, Any]]:
 
 
 def _told(event: Event) -> dict[str, Any]:
-    """Return the columns that only events of this kind fill."""
+    """Return the columns that are filled only for events of this kind."""
     match event:
         case Replied(_, reply):
             return {"text": reply.text, "via": reply.via}

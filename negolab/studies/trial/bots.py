@@ -1,4 +1,4 @@
-"""Bots that take part in a study by what its pages show: they read, answer, make legal moves, and follow scripts."""
+"""Bots that take part in a study by what its pages show: they read, answer, make legal moves and follow scripts."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from negolab.studies.study_config import Study
 from negolab.studies.trial.visitor import BotScript, Stuck, Visitor
 
 POLL = 600.0
-"""Seconds of a long poll; a page asks more often, which changes nothing."""
+"""Seconds that a long poll lasts; a page asks more often, which makes no difference."""
 WORDS_PER_SECOND = 4.0
-"""Reading speed of adults."""
+"""Adult reading speed."""
 PER_ANSWER = 4.0
 """Median seconds for an answer to a question."""
 PER_REPLY = 8.0
 """Median seconds for a reply in a match."""
 TOO_LATE = 30.0
-"""Seconds by which a late bot exceeds a limit, more than the host takes to look."""
+"""Seconds by which a late bot exceeds a limit, more than the host needs to notice."""
 UNLIMITED_LATE = 300.0
-"""Seconds that a late bot takes where no limit runs."""
+"""Seconds that a late bot takes if no limit applies."""
 
 
 class Visit(NamedTuple):
     """A bot's time on a page."""
 
     page: StepPage | None
-    """None: the last page."""
+    """The page; None: the last one."""
     seconds: float
     is_passed: bool
     """True if the bot went on to another page of the study."""
@@ -59,7 +59,7 @@ class Bot(Visitor):
         database: Its database.
         study: The study.
         number: Number of the bot, from 1.
-        script: What it does.
+        script: What the bot does.
         patience: Seconds without any news after which it gives up.
     """
 
@@ -74,10 +74,10 @@ class Bot(Visitor):
         self.closed: Closed | None = None
         """The last page, once it is shown."""
         self.left_at: StepPage | None = None
-        """Page that it closed for good."""
+        """Page that the bot closed for good."""
         self.was_late = False
         self.waited_at: list[StepPage] = []
-        """Pages where it waited for a partner."""
+        """Pages where the bot waited for a partner."""
         self._service, self._database, self._study = service, database, study
         self._patience = patience
         self._lease, self._version, self._changed = "", 0, asyncio.Event()
@@ -90,7 +90,7 @@ class Bot(Visitor):
     # The page in the browser.
 
     def join(self, token: str) -> None:
-        """Open a link, as the page that it leads to does."""
+        """Open a link, as the page it leads to does."""
         query = {} if self._study.external is None else {self._study.external: f"bot-{self.number}"}
         self.token, self.id = self._service.authenticator.join(token, query)
         self._open()
@@ -136,10 +136,10 @@ class Bot(Visitor):
     # The person before it.
 
     async def take_part(self, token: str) -> None:
-        """Go through the study as its script says.
+        """Go through the study as the script says.
 
         Raises:
-            Stuck: Nothing happened for as long as its patience lasts.
+            Stuck: Nothing happened for as long as the bot's patience lasts.
         """
         self.join(token)
         try:
@@ -178,7 +178,7 @@ class Bot(Visitor):
         return not isinstance(state, Playing) or state.can_continue or bool(state.table["asked"])
 
     def _note_page(self) -> None:
-        """Note the time on a page when another one is shown."""
+        """Record the time spent on a page when another one is shown."""
         participant, journeys = self._database.participant(self.id), self._service.journeys
         position = journeys.position(participant)
         if position != self._position:
@@ -191,11 +191,11 @@ class Bot(Visitor):
             self._position = -1
 
     def _is_due(self) -> bool:
-        """Return True if the script says something of this page that was not done yet."""
+        """Return True if the script has something for this page that has not been done yet."""
         return not self._has_acted and self.script.position == self._position
 
     async def _do_scripted(self, state: PageState) -> None:
-        """Do what the script says of this page."""
+        """Do what the script says for this page."""
         self._has_acted = True
         match self.script.kind:
             case "leaves":

@@ -1,7 +1,7 @@
-"""Participants of a trial in real browsers: they pass the pages of a served study with care, in real time.
+"""Participants of a trial in real browsers: they go through the pages of a served study carefully, in real time.
 
-Pages are read by classes, so that a study may say anything in any language; the database tells which step a page is of,
-and what is legal in a match. playwright, an optional dependency, drives the browsers.
+Pages are read by classes, so that a study may say anything in any language; the database tells which step a page
+belongs to, and what is legal in a match. playwright, an optional dependency, drives the browsers.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ FLAGS = tuple(
         "disable-sync",
     )
 )
-"""Flags of a browser that asks no service of its maker for anything."""
+"""Flags that keep a browser from contacting any of its maker's services."""
 SIZES = ((1280, 900), (360, 800))
-"""Width and height in CSS pixels of the windows, by turns."""
+"""Widths and heights of the windows in CSS pixels, used in turn."""
 PRESS_PATIENCE = 60.0
-"""Seconds after a press in which the next page must be there."""
+"""Seconds after a press within which the next page must appear."""
 POLL = 0.1
-"""Seconds between two looks at a page, and so the precision of its times."""
+"""Seconds between looks at a page, and so the precision of its times."""
 DOUBLE_CLICK = 0.5
-"""Seconds after a press in which another one would count as the same."""
+"""Seconds after a press within which another one would count as the same."""
 NOTICE_AFTER = 3.0
-"""Seconds after which a reply was refused at the table if a notice stands there."""
+"""Seconds after which a notice at the table means that a reply was refused."""
 MOST_FAULTS = 5
-"""Faults of one browser after which it gives up."""
+"""Number of faults after which a browser gives up."""
 TALLEST = 8000
-"""Height in pixels of the tallest picture."""
+"""Maximum height of a picture in pixels."""
 
 FITS_WIDTH = """() => [document.documentElement, document.querySelector('#rendered_cells')]
   .every(el => !el || el.scrollWidth <= innerWidth)"""
 """True if nothing of a page overflows its width."""
 HEIGHT = "() => (document.querySelector('#rendered_cells') ?? document.documentElement).scrollHeight"
-"""Height of a page, with what is scrolled out of view."""
+"""Height of a page, including what is scrolled out of view."""
 
 _LOOK = """() => {
   const shown = (el) => el && el.offsetParent && !el.disabled;
@@ -85,7 +85,7 @@ _SHOW_TYPED = """() => {
   for (const part of document.querySelectorAll(".nl-typed > *")) part.style.display = "";
   for (const keys of document.querySelectorAll(".nl-keys")) keys.open = true;
 }"""
-"""Shows the box for a typed reply, which a study with texts of its own does not."""
+"""Shows the box for a typed reply, which a study with its own texts does not."""
 _TABLE = "() => document.querySelector('.nl-page .nl-page')?.innerText ?? ''"
 
 
@@ -93,14 +93,14 @@ class Look(NamedTuple):
     """A page as its participant sees it."""
 
     kind: str = ""
-    """Kind of the page state; "" while the page is not there."""
+    """Kind of the page state; "" while the page is not there yet."""
     is_new: bool = False
     """True at the first look at it."""
     turn: bool = False
-    """True if the participant is on turn."""
+    """True if it is the participant's turn."""
     over: bool = False
     next: bool = False
-    """True if a button leads on from a match."""
+    """True if a match has a button that leads to the next page."""
 
 
 class PageSeen(NamedTuple):
@@ -109,10 +109,10 @@ class PageSeen(NamedTuple):
     position: int
     """Number of the study's page, from 0; -1 for the page behind the link."""
     page: StepPage | None
-    """None: the first or the last page."""
+    """The page; None: the first or the last one."""
     kind: str
     seconds: float | None
-    """From the press that led there until it was drawn; None: no press did."""
+    """Time from the press that led there until the page was drawn; None: no press led there."""
 
 
 def invite_links(database: Database, study: Study, n: int, base: str) -> dict[str, str]:
@@ -126,7 +126,7 @@ def find_browser() -> str | None:
     """Return the path of an installed browser, or None for playwright's own.
 
     Raises:
-        ValueError: playwright or a browser is missing; says what to install.
+        ValueError: playwright or a browser is missing; the error says what to install.
     """
     try:
         from playwright.sync_api import sync_playwright
@@ -145,7 +145,7 @@ async def open_browser(path: str | None) -> AsyncIterator[Browser]:
     """Start a headless browser; see `find_browser`."""
     from playwright.async_api import async_playwright
 
-    # Chromium refuses its sandbox to root.
+    # Chromium refuses to run its sandbox as root.
     flags = [*FLAGS, *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else [])]
     async with (
         async_playwright() as playwright,
@@ -159,7 +159,7 @@ class BrowserVisit(Visitor):
 
     Args:
         number: Number of the browser, from 1; odd ones are wide, even ones as narrow as a phone.
-        study: The study as it is served.
+        study: The study as served.
         database: Its database.
         id: Id of the participant.
         link: Link of the participant.
@@ -199,11 +199,11 @@ class BrowserVisit(Visitor):
         return f"browser {self.number} ({self.size[0]} px)"
 
     async def take_part(self, browser: Browser, patience: float) -> None:
-        """Go from the link to the last page; what is wrong on the way is told by `faults`.
+        """Go from the link to the last page; `faults` reports what goes wrong on the way.
 
         Args:
             browser: The browser.
-            patience: Seconds for which a match or a wait may show nothing new.
+            patience: Seconds that a match or a wait may show nothing new.
         """
         width, height = self.size
         context = await browser.new_context(viewport={"width": width, "height": height})
@@ -213,7 +213,7 @@ class BrowserVisit(Visitor):
             await self._pass_pages(patience)
         except Stuck as error:
             self._fault(str(error))
-        except Exception as error:  # of playwright, whose messages have many lines
+        except Exception as error:  # a playwright error, whose message has many lines
             self._fault(f"{type(error).__name__}: {str(error).splitlines()[0]}")
         finally:
             if not self.code and self._tab is not None:
@@ -221,10 +221,10 @@ class BrowserVisit(Visitor):
             await context.close()
 
     def _watched(self, tab: Page) -> Page:
-        """Note what goes wrong in a page, beyond what it shows."""
+        """Note what goes wrong on a page, beyond what it shows."""
 
         def on_console(message: ConsoleMessage) -> None:
-            # A failed request is noted by its status.
+            # Failed requests are noted by their status.
             if message.type == "error" and not message.text.startswith("Failed to load resource"):
                 self._fault(f"error in the console: {message.text[:300]}")
 
@@ -244,7 +244,7 @@ class BrowserVisit(Visitor):
 
     @property
     def faults(self) -> list[str]:
-        """The faults found, a sentence each."""
+        """The faults found, one sentence each."""
         return [f"{at}: {text}" for text, at in self._faults.items()]
 
     # From page to page.
@@ -303,7 +303,7 @@ class BrowserVisit(Visitor):
 
     async def _note(self, seen: PageSeen) -> None:
         self.pages.append(seen)
-        await asyncio.sleep(0.4)  # figures and what else is drawn last
+        await asyncio.sleep(0.4)  # for figures and anything else that is drawn last
         if not await self._tab.evaluate(FITS_WIDTH):
             self._fault("the page is wider than the window")
         await self._picture(kind_name(seen))
@@ -359,7 +359,7 @@ class BrowserVisit(Visitor):
                 await self._press(view.locator(".nl-primary").first)
 
     async def _answer(self, view: Locator) -> None:
-        """Answer the questions of a page: those of a quiz right."""
+        """Answer the questions on a page; answer a quiz correctly."""
         _, page = self._position()
         step = None if page is None else page.step
         assert isinstance(step, QuizStep | QuestionsStep)
@@ -379,7 +379,7 @@ class BrowserVisit(Visitor):
         before = self._database.record(match)
         state = final_state(before)
         if seat not in before.game.turn(state.public):
-            return  # the match went on since the page was looked at
+            return  # the match has moved on since the look at the page
         self.count_reply(match)
         accept = view.locator(".nl-decision .nl-accept:visible:enabled").first
         may_accept = await accept.count() and self._rng.random() < 0.5
@@ -461,7 +461,7 @@ def place(seen: PageSeen) -> str:
 
 
 async def visit_all(visits: Sequence[BrowserVisit], path: str | None, patience: float) -> None:
-    """Let all take part at once, each in a window of their own with its own cookies."""
+    """Let all take part at once, each in a separate window with its own cookies."""
     async with open_browser(path) as browser:
         await asyncio.gather(*(visit.take_part(browser, patience) for visit in visits))
 
@@ -470,7 +470,7 @@ async def visit_all(visits: Sequence[BrowserVisit], path: str | None, patience: 
 
 
 def wrong_visits(study: Study, database: Database, visits: Sequence[BrowserVisit]) -> Iterator[str]:
-    """Yield all that was wrong, a sentence each."""
+    """Yield everything that went wrong, one sentence each."""
     for text in status(database, study).errors:
         yield f"the host noted an error: {text}"
     earned = study_earnings(database, study)

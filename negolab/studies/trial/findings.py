@@ -1,4 +1,4 @@
-"""Findings of a trial: paths, pages with their times, payments, matches, and all that is wrong."""
+"""Findings of a trial: paths, pages with their times, payments, matches, and everything that is wrong."""
 
 from __future__ import annotations
 
@@ -20,11 +20,12 @@ from negolab.studies.trial.run import TrialRun
 from negolab.studies.trial.visitor import DESCRIPTIONS, untried
 
 FEW = 3
-"""Fewest bots without a partner that count as a mistake of the study: odd ones are left over in any."""
+"""Fewest bots without a partner that count as a mistake in the study: any study may leave an odd one over."""
 
 
 class PageTimes(NamedTuple):
-    """A page of the study: how many came and went on, and their seconds on it, waits included."""
+    """A page of the study: how many participants reached it and moved on, and how many seconds they spent on it,
+    including waits."""
 
     name: str
     came: int
@@ -43,7 +44,7 @@ class Findings(NamedTuple):
     """Ending, number of bots and completion code."""
     pages: list[PageTimes]
     pay: dict[str, list[int]]
-    """Earnings of those with an ending, in smallest units of the currency."""
+    """Earnings of those with each ending, in smallest units of the currency."""
     practice: int
     """Number of practice matches."""
     pairs: int
@@ -51,13 +52,13 @@ class Findings(NamedTuple):
     stayed: Counter[str]
     """Number of bots for whom the study never ended, by the page that they closed."""
     untried: int
-    """Number of bots that would try every page in every way; 0: these did."""
+    """Number of bots needed to try every page in every way; 0: these sufficed."""
     wrong: list[str]
-    """All that is wrong, a sentence each."""
+    """Everything that is wrong, one sentence each."""
 
 
 def examine(run: TrialRun, database: Database) -> Findings:
-    """Examine what came of a trial."""
+    """Examine the results of a trial."""
     study, now = run.study, status(database, run.study)
     ended = {bot.number: database.participant(bot.id).status for bot in run.bots if bot.id}
     earned = study_earnings(database, study)
@@ -92,7 +93,7 @@ def _name(page: StepPage | None) -> str:
 
 
 def _all_pages(study: Study) -> list[StepPage]:
-    """Return the pages of all treatments, in order, each once."""
+    """Return the pages of all treatments, in order, without duplicates."""
     found: dict[str, StepPage] = {}
     for treatment in study.treatments:
         for page in study.pages(treatment):
@@ -101,7 +102,7 @@ def _all_pages(study: Study) -> list[StepPage]:
 
 
 def _pages(study: Study, bots: Iterable[Bot]) -> Iterator[PageTimes]:
-    """Yield the pages of the study with the times of those who went on from them."""
+    """Yield the pages of the study with the times of those who moved on from them."""
     every = [(_name(visit.page), bot.number, visit) for bot in bots for visit in bot.visits]
     for name in map(_name, _all_pages(study)):
         came = {number for at, number, _ in every if at == name}
@@ -125,7 +126,7 @@ def _wrong(run: TrialRun, now: Status, ended: dict[int, str], earned: dict[str, 
 
 
 def _wrong_host(run: TrialRun, now: Status) -> Iterator[str]:
-    """Yield errors of the host, and of bots that could not go on."""
+    """Yield errors of the host, and of bots that could not continue."""
     for text, n in Counter([*run.errors, *now.errors]).items():
         yield f"the host noted an error{f' {n} times' if n > 1 else ''}: {text}"
     if replaced := now.replaced():
@@ -157,7 +158,7 @@ def _wrong_limits(study: Study) -> Iterator[str]:
 
 
 def _wrong_endings(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
-    """Yield endings that nobody planned: a bot of usual speed who is timed out, and faults."""
+    """Yield unplanned endings: timeouts of bots with normal speed, and faults."""
     late: dict[str, list[Bot]] = defaultdict(list)
     for bot in run.bots:
         ending = ended.get(bot.number)
@@ -177,7 +178,7 @@ def _wrong_endings(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
 
 
 def _wrong_pages(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
-    """Yield pages that nobody could pass, and those where nearly nobody found a partner."""
+    """Yield pages that nobody could get past, and those where almost nobody found a partner."""
     pages = {_name(page): page for page in _all_pages(run.study)}
     passed = {_name(visit.page) for bot in run.bots for visit in bot.visits if visit.is_passed}
     waited = Counter(_name(page) for bot in run.bots for page in bot.waited_at)
@@ -194,7 +195,7 @@ def _wrong_pages(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
 
 
 def _is_stopped(bot: Bot, ended: dict[int, str]) -> bool:
-    """Return True if a bot that meant to go on did not get past its last page."""
+    """Return True if a bot that meant to continue did not get past its last page."""
     gave_up = bot.left_at is not None or bot.was_late or ended.get(bot.number) in ("withdrawn", "declined")
     return bool(bot.visits) and not bot.visits[-1].is_passed and not gave_up and bot.script.kind != "fails"
 
@@ -208,7 +209,7 @@ def _wrong_treatments(now: Status) -> Iterator[str]:
 
 
 def _wrong_codes(study: Study, ended: dict[int, str]) -> Iterator[str]:
-    """Yield endings that happened without a code or link, in a study that has any or recruits by a panel."""
+    """Yield endings that happened without a code or link, in a study that has some or recruits through a panel."""
     if not (study.codes or study.links or study.external):
         return
     for name in ENDINGS:
@@ -218,7 +219,7 @@ def _wrong_codes(study: Study, ended: dict[int, str]) -> Iterator[str]:
 
 
 def _wrong_payments(run: TrialRun, earned: dict[str, Earnings]) -> Iterator[str]:
-    """Yield payments that do not add up, or are not what the last page showed."""
+    """Yield payments that do not add up, or do not match what the last page showed."""
     for bot in run.bots:
         if (one := earned.get(bot.id)) is None:
             continue

@@ -1,7 +1,7 @@
-"""A trial of a study: bots take part in it on this machine, at a host whose clock jumps over all waiting.
+"""A trial of a study: bots take part in it on this machine, on a host whose clock jumps over all waiting.
 
 The service, scheduler and database are those of `negolab serve`; bots call the service as its routes do, without
-browsers and kernels. Only so can the clock be the trial's, and hours pass in seconds.
+browsers or kernels. Only this way can the trial control the clock, so that hours pass in seconds.
 """
 
 from __future__ import annotations
@@ -34,35 +34,35 @@ from negolab.studies.trial.stand_ins import without_models
 from negolab.studies.trial.visitor import Stuck, scripts
 
 TICK = LOOK + 1
-"""Seconds between two looks of the host at what is due; a real one looks more often."""
+"""Seconds between the host's checks for what is due; a real host checks more often."""
 BETWEEN_ARRIVALS = 5.0
-"""Mean seconds between two bots."""
+"""Mean seconds between arrivals."""
 IDLE = 600.0
-"""Seconds beyond all limits after which a bot to whom nothing happens gives up."""
+"""Seconds beyond all limits after which a bot for which nothing happens gives up."""
 MEMORY = 2**28
-"""Free bytes that a folder in memory must have."""
+"""Free bytes required of an in-memory folder."""
 _LOOK_AT_MODELS = 0.05
-"""Seconds for which the clock follows the machine's while a model answers."""
+"""Seconds by which the clock follows the machine's at a time while a model answers."""
 
 
 class TrialRun(msgspec.Struct):
-    """A trial, beside its database."""
+    """A trial, without its database."""
 
     study: Study
-    """The study as it was tried."""
+    """The study as tried."""
     replaced: tuple[str, ...]
-    """Names of language models in whose place a stand-in played."""
+    """Names of language models replaced by a stand-in."""
     bots: list[Bot]
     stuck: dict[int, str]
-    """Reasons of bots that gave up, by number."""
+    """Reasons why bots gave up, by number."""
     errors: list[str]
-    """Log of the host."""
+    """The host's log."""
     seconds: float
-    """Time of the study that passed."""
+    """Time that passed in the study."""
 
 
 class _JumpingSelector(selectors.DefaultSelector):
-    """Advance the clock instead of sleeping, unless the machine is waited for."""
+    """Advance the clock instead of sleeping, unless something real must be awaited."""
 
     loop: TrialLoop
 
@@ -80,13 +80,13 @@ class _JumpingSelector(selectors.DefaultSelector):
 
 
 class TrialLoop(asyncio.SelectorEventLoop):
-    """An event loop that goes by a manual clock and jumps over all waiting."""
+    """An event loop that uses a manual clock and jumps over all waiting."""
 
     def __init__(self, manual: clock.ManualClock) -> None:
         selector = _JumpingSelector()
         selector.loop, self.manual = self, manual
         self.is_real: Callable[[], bool] = lambda: False
-        """Returns True while an answer from outside is waited for."""
+        """Returns True while waiting for an answer from outside."""
         super().__init__(selector)
 
     @override
@@ -98,7 +98,7 @@ class TrialLoop(asyncio.SelectorEventLoop):
 def trial(
     study: Study, n: int, *, models: KnownEndpoints | None = None, progress: Callable[[], object] = lambda: None
 ) -> Iterator[tuple[TrialRun, Database]]:
-    """Try a study with bots, and yield what came of it with the database, which is removed with the end of the block.
+    """Try a study with bots, and yield the run and its database, which is removed when the block ends.
 
     Args:
         study: The study; it is tried under the name "NAME-trial".
@@ -109,7 +109,7 @@ def trial(
     replaced: tuple[str, ...] = ()
     if models is None:
         study, replaced = without_models(study)
-    study = msgspec.structs.replace(study, name=f"{study.name}-trial")  # an export never passes for the study's own
+    study = msgspec.structs.replace(study, name=f"{study.name}-trial")  # its exports are never mistaken for the study's
     with (
         _folder() as folder,
         clock.manual_clock() as manual,
@@ -124,7 +124,7 @@ def trial(
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Make a temporary folder, in memory if there is such a place: every event is on disk before it is shown."""
+    """Make a temporary folder, in memory if possible, because every event is written to disk before it is shown."""
     memory = Path("/dev/shm")
     is_there = memory.is_dir() and os.access(memory, os.W_OK) and shutil.disk_usage(memory).free > MEMORY
     return tempfile.TemporaryDirectory(prefix="negolab-try-", dir=memory if is_there else None)
@@ -138,7 +138,7 @@ async def _play(
     progress: Callable[[], object],
     loop: TrialLoop,
 ) -> None:
-    """Run the host and the bots until the study is over for all, or nothing more happens."""
+    """Run the host and the bots until the study is over for everybody, or nothing more happens."""
     study = run.study
     with _logged(run.errors):
         service = StudyService(database, study, NONE if models is None else models.for_study())
@@ -163,13 +163,13 @@ async def _play(
 
 
 async def _visit(run: TrialRun, bot: Bot, token: str, at: float, progress: Callable[[], object]) -> None:
-    """Let a bot take part from a time on, and keep why it could not."""
+    """Let a bot take part from a given time, and keep the reason if it could not."""
     await asyncio.sleep(at)
     try:
         await bot.take_part(token)
     except Stuck as error:
         run.stuck[bot.number] = str(error)
-    except Exception as error:  # of the host, or of a researcher's own game
+    except Exception as error:  # an error in the host or in a researcher's own game
         run.stuck[bot.number] = f"{type(error).__name__}: {error}"
     progress()
 
@@ -181,7 +181,7 @@ async def _tick(service: StudyService) -> None:
 
 
 async def _settle(database: Database, study: Study, patience: float) -> None:
-    """Wait until limits have ended the study for those who closed their page."""
+    """Wait until time limits have ended the study for those who closed their page."""
     until = clock.monotonic() + patience
     while clock.monotonic() < until:
         if not any(p.status in (*ACTIVE, "invited") for p in database.participants(study.name)):
@@ -190,7 +190,7 @@ async def _settle(database: Database, study: Study, patience: float) -> None:
 
 
 def _tokens(database: Database, study: Study, n: int) -> list[str]:
-    """Return the tokens of links: the open one if a panel sends people, else one for each."""
+    """Return the links' tokens: the open link's if a panel sends people, or else one for each participant."""
     kept = database.study(study.name, study.text)
     if study.external is not None:
         return [links.make_token(kept.secret, study.name, links.OPEN)] * n
@@ -198,7 +198,7 @@ def _tokens(database: Database, study: Study, n: int) -> list[str]:
 
 
 def longest_limit(study: Study) -> float:
-    """Return the longest that the study lets anybody wait, in seconds."""
+    """Return the longest time that the study lets anybody wait, in seconds."""
     every = [step.seconds for _, step in study.all_steps()]
     limits = [study.limits.reply, study.limits.match, study.pairing.wait, *every]
     return max(limit for limit in limits if limit is not None)

@@ -1,4 +1,4 @@
-"""A study as a trial plays it: a scripted player in the place of language models and of partners who do not come."""
+"""A study as a trial plays it: a scripted player replaces language models and partners who do not come."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from negolab.studies.steps import RoundsStep, Step
 from negolab.studies.study_config import Study, Treatment
 
 STAND_IN = "random-legal"
-"""Player in the place of others."""
+"""Player that replaces others."""
 LONGEST_WAIT = 30.0
-"""Seconds for which a browser waits for a partner at most: a few of them cannot always be paired."""
+"""Longest time in seconds that a browser waits for a partner: a few browsers cannot always be paired."""
 
 
 def without_models(study: Study) -> tuple[Study, tuple[str, ...]]:
@@ -46,11 +46,11 @@ def without_models(study: Study) -> tuple[Study, tuple[str, ...]]:
 def browsers_study(study: Study, *, with_models: bool) -> Study:
     """Return the study as browsers try it.
 
-    A player takes the seat of a partner who does not come within `LONGEST_WAIT`, so that all pages are passed.
+    A player takes the seat of a partner who does not come within `LONGEST_WAIT`, so that all pages are visited.
 
     Args:
         study: The study.
-        with_models: Let language models play; else `STAND_IN` does.
+        with_models: Let language models play; otherwise, `STAND_IN` replaces them.
     """
     if not with_models:
         study, _ = without_models(study)

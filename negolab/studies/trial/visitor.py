@@ -1,5 +1,5 @@
-"""What anyone in a trial does, whether through the service or in a browser: answers to questions, legal replies, and
-scripts: most go through the study, some leave, are late or answer wrong, each at a page."""
+"""Behavior of anyone in a trial, through the service or in a browser: answers to questions, legal replies, and scripts.
+Most go through the study; some leave, are late or answer wrong, each on one page."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from negolab.studies.steps import QuestionsStep, QuizStep, StepPage
 from negolab.studies.study_config import Study
 
 MOST_REPLIES = 500
-"""Replies after which a match counts as one that does not end."""
+"""Number of replies after which a match counts as endless."""
 
 
 Kind = Literal["through", "errs", "fails", "declines", "leaves", "closes", "late", "reloads"]
@@ -38,7 +38,7 @@ class BotScript(NamedTuple):
 
     kind: Kind = "through"
     position: int = -1
-    """Number of the page where it does so, from 0; -1: nowhere in particular."""
+    """Number of the page for these acts, from 0; -1: none in particular."""
 
 
 THROUGH = BotScript()
@@ -47,7 +47,7 @@ THROUGH = BotScript()
 def scripts(study: Study, n: int) -> list[BotScript]:
     """Return the scripts of `n` bots in random order, drawn from the study's seed.
 
-    At most half of them do something else than to go through, so that pairs and payments are tried as well.
+    At most half of them do anything other than go through, so that pairs and payments are tried too.
     """
     rng = random.Random(f"{study.seed}:plans")
     special = list(_special(study))[: n // 2]
@@ -57,13 +57,13 @@ def scripts(study: Study, n: int) -> list[BotScript]:
 
 
 def untried(study: Study, n: int) -> int:
-    """Return the number of bots that would try everything; 0 if `n` do."""
+    """Return the number of bots needed to try everything; 0 if `n` suffice."""
     needed = 2 * len(list(_special(study)))
     return needed if needed // 2 > n // 2 else 0
 
 
 def _special(study: Study) -> Iterator[BotScript]:
-    """Yield all scripts but the usual one, the most telling first."""
+    """Yield all scripts except the usual one, the most informative first."""
     sequences = [study.pages(treatment) for treatment in study.treatments]
     longest = max(sequences, key=len)
     lasts = [max(i for i, page in enumerate(pages) if page.step.kind == "match") for pages in sequences]
@@ -76,7 +76,7 @@ def _special(study: Study) -> Iterator[BotScript]:
         yield BotScript("fails")
     limited = [i for i in range(len(longest)) if any(_is_limited(study, pages, i) for pages in sequences)]
     by_page = zip_longest(
-        # A partner who closes the page is told apart from one who leaves by limits alone.
+        # Only limits distinguish a partner who closes the page from one who leaves.
         [
             BotScript("closes" if page.has_match or i % 2 or i > max(lasts) else "leaves", i)
             for i, page in enumerate(longest)
@@ -89,7 +89,7 @@ def _special(study: Study) -> Iterator[BotScript]:
 
 
 def _is_limited(study: Study, pages: tuple[StepPage, ...], position: int) -> bool:
-    """Return True if a limit runs at a page."""
+    """Return True if a limit applies to a page."""
     if position >= len(pages):
         return False
     page = pages[position]
@@ -97,15 +97,15 @@ def _is_limited(study: Study, pages: tuple[StepPage, ...], position: int) -> boo
 
 
 class Stuck(Exception):
-    """A participant of a trial cannot go on; the text says why."""
+    """A participant of a trial cannot continue; the text says why."""
 
 
 class Visitor:
     """A participant of a trial.
 
     Args:
-        seed: Seed of its answers and replies.
-        script: What it does.
+        seed: Seed of the participant's answers and replies.
+        script: What the participant does.
     """
 
     def __init__(self, seed: str, script: BotScript = THROUGH) -> None:
@@ -115,14 +115,14 @@ class Visitor:
         self._replies: Counter[str] = Counter()
 
     def answers(self, step: QuizStep | QuestionsStep, attempt: int = 1) -> dict[str, Any]:
-        """Return answers to the questions of a step by name; those of a quiz are right or wrong as the script says."""
+        """Return answers to a step's questions by name; those to a quiz are right or wrong, as the script says."""
         if isinstance(step, QuestionsStep):
             return {question.name: _random_answer(question, self._rng) for question in step.questions}
         errs = self.script.kind == "fails" or (self.script.kind == "errs" and attempt == 1)
         return {question.name: _wrong_answer(question) if errs else question.answer for question in step.questions}
 
     def reply(self, game: AnyGame, seen: Observation[Any, Any]) -> str:
-        """Return a legal reply to what a seat sees."""
+        """Return a legal reply, given what a seat sees."""
         return game.say(self._player.act(game, seen))
 
     def count_reply(self, match: str) -> None:
@@ -133,7 +133,7 @@ class Visitor:
 
 
 def _random_answer(question: Question, rng: random.Random) -> Any:
-    """Return a valid answer to a question; one that may be left open is so now and then."""
+    """Return a valid answer to a question; one that may be left blank sometimes is."""
     if not question.required and rng.random() < 0.1:
         return {} if question.kind == "grid" else ""
     match question.kind:
@@ -150,7 +150,7 @@ def _random_answer(question: Question, rng: random.Random) -> Any:
 
 
 def _number(question: Question, rng: random.Random) -> float:
-    """Return a number within a question's limits, a whole one if there is one."""
+    """Return a number within a question's limits, a whole number if there is one."""
     least = question.least if question.least is not None else min(0.0, question.most or 0.0)
     most = question.most if question.most is not None else least + 100
     number = round(rng.uniform(least, most))

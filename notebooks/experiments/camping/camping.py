@@ -1,7 +1,7 @@
-"""People of the CaSiNo corpus beside players on the same deals.
+"""People in the CaSiNo corpus compared with players on the same deals.
 
 A *deal* is what a unit of food, water and firewood is worth to each of the two; there are 36. Imported dialogues have
-their own, and who wrote first is seat A.
+their own deals, and whoever wrote first is seat A.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from negolab.games.agenda.state import worth
 from negolab.record import Record, final_state, start_state
 
 Deal = tuple[tuple[int, ...], tuple[int, ...]]
-"""The value of a unit of each of the goods to A, and to B."""
+"""The value of a unit of each good to A, and to B."""
 
 PEOPLE = "people"
-"""Value of the parameter `player` that is no player's name."""
+"""Value of the parameter `player` that is not a player's name."""
 ORDERS = tuple(permutations(VALUES.values()))
 
 
@@ -38,7 +38,7 @@ ORDERS = tuple(permutations(VALUES.values()))
 
 
 def imported(folder: str) -> list[Record]:
-    """Read the records of imported dialogues; [] without a folder.
+    """Read the records of imported dialogues; return [] without a folder.
 
     Raises:
         ValueError: There is no folder, or no imported dialogue in it.
@@ -65,7 +65,7 @@ def deal_text(deal: Deal) -> str:
 
 
 def deals(people: Sequence[Record], games: int, seed: int) -> list[Deal]:
-    """Return the deals of the dialogues, or all 36 where there are none; if `games` is fewer, as many are drawn."""
+    """Return the deals in the dialogues, or all 36 if there are none; if `games` is smaller, draw that many."""
     found = sorted(set(map(deal_of, people))) or list(product(ORDERS, ORDERS))
     return random.Random(seed).sample(found, games) if 0 < games < len(found) else found
 
@@ -82,7 +82,7 @@ def play(player: str, chosen: Iterable[Deal], seed: int) -> Iterator[Record]:
         yield nl.play(match, seats).record()
 
 
-# What came of it.
+# Results.
 
 _COLUMNS = [
     *("cell", "match", "draw", "deterministic", "player", "seat", "end", "agreed", "joint", "share", "logrolling"),
@@ -91,14 +91,14 @@ _COLUMNS = [
 
 
 def outcomes(run: Place) -> pd.DataFrame:
-    """Return one row per game of a sweep of this experiment.
+    """Return one row per game in a sweep of this experiment.
 
     Returns:
-        `cell`, `match`, `draw` (the deal), `deterministic`, `player` ("people", or who played; with "with" where the
-        seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `joint` (points of both, also without an agreement),
-        `share` (percent of the most joint points of the deal), `logrolling` (joint points above the best equal
-        compromise; missing without an agreement), `first_own` and `first_left` (what the first offer of the game gives
-        its author and leaves to the other; missing without one) and `messages`. People come first, then others by joint
+        `cell`, `match`, `draw` (the deal), `deterministic`, `player` ("people", or the player; joined by "with" if the
+        seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `joint` (points of both, even without an agreement),
+        `share` (percentage of the deal's maximum joint points), `logrolling` (joint points above the best equal
+        compromise; missing without an agreement), `first_own` and `first_left` (what the game's first offer gives its
+        author and leaves the other; missing without an offer) and `messages`. People come first, then others by joint
         points.
     """
     rows = [{"cell": cell or "", **_row(record)} for cell, record in tables.records(run)]
@@ -134,7 +134,7 @@ def _row(record: Record) -> dict[str, Any]:
 
 
 def first_offer(record: Record) -> tuple[int, int] | tuple[None, None]:
-    """Return the points that the first offer of a match gives its author, and those that it leaves to the other."""
+    """Return the points that a match's first offer gives its author, and those that it leaves the other."""
     state = final_state(record)
     for entry in state.public.messages:
         if entry.offer is not None:
@@ -159,12 +159,12 @@ SHARE, MESSAGES = Measure("joint points (% of the best)", "share"), Measure("mes
 MEASURES = (AGREED, JOINT, SHARE, LOGROLLING, FIRST_OWN, FIRST_LEFT, MESSAGES)
 FIGURE = (JOINT, LOGROLLING, FIRST_OWN)
 COMPARED = (JOINT, LOGROLLING, FIRST_OWN, FIRST_LEFT)
-"""Measures in which people are compared with players deal by deal."""
+"""Measures on which people are compared with players deal by deal."""
 
 
 def estimated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Estimate `MEASURES` by player, games clustered by deal; logrolling is of agreements, first offers of games with
-    an offer."""
+    """Estimate `MEASURES` by player, with games clustered by deal; logrolling is estimated for agreements, and first
+    offers for games with an offer."""
     parts = [
         estimate_groups(frame.dropna(subset=[measure.column]), {"name": "player"}, [measure]) for measure in MEASURES
     ]
@@ -174,7 +174,7 @@ def estimated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def beside_people(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
-    """Compare people with each other player on the deals that both had.
+    """Compare people with every other player on the deals that both had.
 
     Returns:
         The rows of `comparisons.contrasts` with people as `one`; `holm` is corrected for the number of players.
@@ -188,7 +188,7 @@ def beside_people(frame: pd.DataFrame, measure: Measure) -> pd.DataFrame:
 
 
 def published(people: Iterable[Record]) -> pd.DataFrame:
-    """Compare figures of the whole corpus with those of the imported dialogues.
+    """Compare figures for the whole corpus with those for the imported dialogues.
 
     Returns:
         A row per figure: `figure`, `published`, `here` (missing without dialogues) and `n`.

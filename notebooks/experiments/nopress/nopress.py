@@ -1,6 +1,6 @@
-"""Split games without talk: results of matches beside their exact expectations.
+"""Split games without talk: results of matches compared with their exact expectations.
 
-Points are per round; efficiency and shares are in percent.
+Points are per round; efficiency and shares are percentages.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _STYLES: dict[str, division.Style] = {
 def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
     """Read a sweep of this experiment, one row per match, sorted by roles, then by players as the report lists them.
 
-    The columns are those of `sweep_matches`, with shares in percent and points per round.
+    The columns are those of `sweep_matches`, with shares as percentages and points per round.
     """
     place = {name: at for at, name in enumerate((*get_args(division.Roles), "welfare", "tit-for-tat", "greedy"))}
     return per_round(sweep_matches(path), SHARES).sort_values(
@@ -39,12 +39,12 @@ def without_a_word(roles: division.Roles, a: str, b: str, rounds: int) -> Exact:
 
     Args:
         roles: Who values a unit highly in which round: "fixed", "alternate" or "random".
-        a, b: Players of seats A and B: "greedy", "welfare" or "tit-for-tat".
+        a, b: Players in seats A and B: "greedy", "welfare" or "tit-for-tat".
         rounds: Rounds per match.
     """
     found = division.repeated_play(_STYLES[a], _STYLES[b], roles, rounds)
     return {
-        "mean_efficiency": float(found.first + found.second),  # of 100 points, ten coins at ten
+        "mean_efficiency": float(found.first + found.second),  # out of 100 points: ten coins at ten points
         "winner_share": float(100 * found.winner_share),
         "points_a": float(found.first),
         "points_b": float(found.second),

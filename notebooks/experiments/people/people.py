@@ -1,4 +1,4 @@
-"""People of the Deal or No Deal corpus beside players on the same contexts.
+"""People in the Deal or No Deal corpus compared with players on the same contexts.
 
 A *context* is a stock with the values of both seats. Each imported dialogue has one.
 """
@@ -28,16 +28,16 @@ from negolab.record import Record, final_state, start_state
 Position = nl.State[Any, Any]
 
 PEOPLE, RUN = "people", "run"
-"""Values of the parameter `player` that are no players' names."""
+"""Values of the parameter `player` that are not players' names."""
 DRAWN = 200
-"""Contexts that are drawn where there is no dialogue."""
+"""Number of contexts to draw if there are no dialogues."""
 
 
 # What is played.
 
 
 def imported(folder: str) -> list[Record]:
-    """Read the records of imported dialogues with both views; [] without a folder.
+    """Read the records of imported dialogues with both views; return [] without a folder.
 
     Raises:
         ValueError: There is no folder, or no imported dialogue in it.
@@ -51,9 +51,9 @@ def imported(folder: str) -> list[Record]:
 
 
 def on_same_contexts(folder: str, people: Sequence[Record]) -> tuple[list[Record], int]:
-    """Return the records of a run whose contexts people had, and the number of all its records.
+    """Return the records in a run whose contexts people had, and the total number of its records.
 
-    Without people, all records of one round of split are returned.
+    Without people, return all records of split with one round.
     """
     if not folder:
         return [], 0
@@ -81,12 +81,12 @@ def context_of(record: Record) -> str:
 
 
 def starts(people: Sequence[Record], games: int, seed: int) -> list[tuple[Split, Position]]:
-    """Return the games and starts to be played: one for each context of the dialogues, or drawn where there are none.
+    """Return the games and starts to play: one for each context in the dialogues, or drawn ones if there are none.
 
     Args:
         people: Imported dialogues.
-        games: The most starts; of more, as many are drawn; 0: all.
-        seed: Seed of what is drawn.
+        games: Maximum number of starts, which are drawn if there are more; 0: all.
+        seed: Seed for the draws.
     """
     if not people:
         game = nl.load("split", preset="lewis-2017")
@@ -117,17 +117,17 @@ def play(player: str, found: Iterable[tuple[Split, Position]], seed: int) -> Ite
         yield nl.play(nl.Match(game, start=start, id=f"{player}-{number:05}"), seats).record()
 
 
-# What came of it.
+# Results.
 
 
 def outcomes(run: Place) -> pd.DataFrame:
-    """Return one row per game of a sweep of this experiment.
+    """Return one row per game in a sweep of this experiment.
 
     Returns:
-        `cell`, `match`, `draw` (the context), `deterministic`, `player` ("people", or who played; with "with" where the
-        seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `score` (mean points of the two seats, 0 without an
-        agreement), `pareto` (0 or 1; missing without an agreement), `efficiency` (percent of the most that both could
-        have had together) and `messages`. People come first, then others by mean score.
+        `cell`, `match`, `draw` (the context), `deterministic`, `player` ("people", or the player; joined by "with" if
+        the seats differ), `seat` ("both"), `end`, `agreed` (0 or 1), `score` (mean points of the two seats, 0 without
+        an agreement), `pareto` (0 or 1; missing without an agreement), `efficiency` (percentage of the most that both
+        could have had together) and `messages`. People come first, then others by mean score.
     """
     rows = [{"cell": cell or "", **_row(record)} for cell, record in tables.records(run)]
     frame = pd.DataFrame(rows, columns=_COLUMNS)
@@ -169,7 +169,7 @@ def _who(record: Record) -> str:
 
 
 def beside_people(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare the score of people with that of each other player on the contexts that both had.
+    """Compare people's score with that of every other player on the contexts that both had.
 
     Args:
         frame: The rows of `outcomes`.
@@ -189,11 +189,11 @@ SCORE = Measure("mean score (points)", "score")
 PARETO = Measure("Pareto-optimal (% of agreements)", "pareto", "share")
 MEASURES = (AGREED, SCORE, PARETO, Measure("efficiency (%)", "efficiency"), Measure("messages", "messages"))
 FIGURE = (AGREED, SCORE, PARETO)
-"""Measures that were published, of those in `MEASURES`."""
+"""Those of `MEASURES` that were published."""
 
 
 def estimated(frame: pd.DataFrame) -> pd.DataFrame:
-    """Estimate `MEASURES` by player; Pareto shares are of the games with an agreement."""
+    """Estimate `MEASURES` by player; Pareto shares are for games with an agreement."""
     parts = [
         estimate_groups(frame.dropna(subset=[measure.column]), {"name": "player"}, [measure]) for measure in MEASURES
     ]
@@ -203,10 +203,10 @@ def estimated(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def published(people: Iterable[Record]) -> pd.DataFrame:
-    """Compare the figures published of the corpus with those of imported dialogues.
+    """Compare the figures published about the corpus with those for imported dialogues.
 
     Returns:
-        A row per figure: `figure`, `published`, `recomputed`, `difference` and `n`; recomputed ones are missing where
+        A row per figure: `figure`, `published`, `recomputed`, `difference` and `n`; recomputed figures are missing if
         there is nothing to compute them from.
     """
     found = figures(people)
@@ -253,7 +253,7 @@ def marks() -> dict[str, dict[str, float]]:
 
 
 def files_text(people: Sequence[Record]) -> str:
-    """Name the files that dialogues are from, such as `525 of val.txt and 507 of test.txt`."""
+    """Name the files that dialogues come from, such as `525 of val.txt and 507 of test.txt`."""
     counts = Counter(str(record.header.notes["file"]) for record in people)
     return " and ".join(f"{count:,} of {name}" for name, count in counts.items())
 

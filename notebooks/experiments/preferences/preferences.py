@@ -20,18 +20,18 @@ SCORE = Measure("normalised harmonic mean (%)", "main")
 TURNS = Measure("messages to a deal", "turns_to_deal")
 DISTANCE = Measure("distance to the frontier (percentage points)", "norm_distance")
 MEASURES = (DEALS, SCORE, TURNS, DISTANCE)
-"""Measures of the report. A match without a deal scores 0; messages and distance are means over deals only."""
+"""Measures in the report. A match without a deal scores 0; messages and distance are means over deals only."""
 
 MODES = {"equal": "equal preferences", "independent": "independent preferences", "inverse": "inverse preferences"}
 SETTING = ["mode", "items"]
 PACE = ("boulware", "linear", "conceder")
 """Time-dependent players, slowest to concede first."""
 SHARES = [float(share) for share in range(101)]
-"""Values of A, in percent of its best, at which frontiers are averaged."""
+"""A's values, as percentages of its best, at which frontiers are averaged."""
 
 
 def played(run: Path | str) -> pd.DataFrame:
-    """Read the matches of a sweep of this experiment.
+    """Read the matches in a sweep of this experiment.
 
     Returns:
         The rows of `sweep_matches`, sorted by preferences, items and the mean score of the player (highest first), with
@@ -52,16 +52,17 @@ def played(run: Path | str) -> pd.DataFrame:
 
 
 def plane(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the mean deal of each player, preferences and number of items.
+    """Return the mean deal for each player, kind of preferences and number of items.
 
-    Players that agreed in less than half of their matches are left out: their few deals allowed more than others.
+    Players that agreed in less than half of their matches are left out, because their few deals allowed more than
+    others.
 
     Args:
         frame: The rows of `played`.
 
     Returns:
-        `row`, `column`, `name` (player), `a` and `b` (percent of the most that the seat could reach), their 95% bounds
-        `a_low`, `a_high`, `b_low`, `b_high`, and `n` matches on so many `draws`.
+        `row`, `column`, `name` (player), `a` and `b` (percentages of the most that each seat could reach), their 95%
+        bounds `a_low`, `a_high`, `b_low`, `b_high`, and the numbers of matches (`n`) and `draws`.
     """
     rows = []
     for (row, column, name), part in frame.groupby(["row", "column", "player"], sort=False):
@@ -75,7 +76,7 @@ def plane(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def frontiers(run: Path | str) -> pd.DataFrame:
-    """Return the mean Pareto frontier of the deals, by preferences and number of items.
+    """Return the deals' mean Pareto frontier, by preferences and number of items.
 
     All players met the same deals, so only the records of the first player are read.
 
@@ -83,7 +84,8 @@ def frontiers(run: Path | str) -> pd.DataFrame:
         run: The folder of the sweep.
 
     Returns:
-        `row`, `column`, `a`, and `b`: the most that B can have while A has at least `a`, both in percent of their best.
+        `row`, `column`, `a`, and `b`: the most that B can have while A has at least `a`, both as percentages of their
+        best.
     """
     cells = tables.cells(run)
     done = cells[cells["state"] == "done"]
@@ -105,9 +107,9 @@ def _mean_frontier(records: Iterable[Record]) -> pd.DataFrame:
 
 
 def possible(frame: pd.DataFrame) -> dict[str, float]:
-    """Return the mean over deals of the largest harmonic mean of both norms (percent), by preferences.
+    """Return the mean over deals of the largest harmonic mean of both norms (percentages), by preferences.
 
-    It is derived from matches that ended in a deal: harmonic mean divided by normalised harmonic mean.
+    It is derived from matches that ended in a deal: harmonic mean divided by normalized harmonic mean.
     """
     dealt = frame[frame["normalised_harmonic"].astype(float) > 0]
     most = 100 * dealt["harmonic"].astype(float) / dealt["normalised_harmonic"].astype(float)
@@ -116,7 +118,7 @@ def possible(frame: pd.DataFrame) -> dict[str, float]:
 
 
 def by_mode(frame: pd.DataFrame) -> pd.DataFrame:
-    """Test, per player, whether it scores higher with inverse than with equal preferences on the same draws.
+    """Test, for each player, whether it scores higher with inverse than with equal preferences on the same draws.
 
     Args:
         frame: The rows of `played`.
@@ -133,14 +135,14 @@ def by_mode(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare each time-dependent player with the next faster one on the same deals.
+    """Compare each time-dependent player with the next fastest one on the same deals.
 
     Args:
         frame: The rows of `played`.
 
     Returns:
         A row per pair with the columns of `contrasts` for the score (`holm` is corrected for the number of rows), and
-        `messages`: how many more messages the slower one needs to a deal.
+        `messages`: how many more messages the slower player needs to reach a deal.
     """
     rows = frame.assign(turns=frame["turns_to_deal"].astype(float))
     there = [name for name in PACE if (frame["player"] == name).any()]
@@ -155,9 +157,9 @@ def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def best_scores(frame: pd.DataFrame) -> list[str]:
-    """Return the player with the highest mean score, then those that do not score significantly less (5%, Holm).
+    """Return the player with the highest mean score, then those that do not score significantly lower (5%, Holm).
 
-    Scores are compared on the same deals, and p is corrected for all pairs.
+    Scores are compared on the same deals, and p-values are corrected for all pairs.
     """
     found = behind_best(frame, "main", by=SETTING)
     return [str(found["best"].iloc[0]), *found["player"][found["holm"] >= 0.05]]

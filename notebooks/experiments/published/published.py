@@ -1,4 +1,4 @@
-"""Published balloon episodes as frames: results of models, and a check of the stored scores."""
+"""Published balloon episodes as frames: models' results, and a check of the stored scores."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ def episodes(records: Iterable[Record]) -> pd.DataFrame:
     """Return one row per episode and seat.
 
     Args:
-        records: Imported episodes of `formats.clembench`.
+        records: Episodes imported by `formats.clembench`.
 
     Returns:
-        Columns of the episode: `match`, `draw` (the instance, the same for all models: language, experiment and
-        number), `experiment`, `end`, `score` (the Main Score in percent, 0 if aborted), `quality` (the Main Score,
-        missing if aborted), `deals` and `aborted` (0 or 1), and `turns` (accepted messages to a deal, missing without
-        one).
+        Columns for the episode: `match`, `draw` (the instance, the same for all models: language, experiment and
+        number), `experiment`, `end`, `score` (the Main Score as a percentage, 0 if aborted), `quality` (the Main Score,
+        missing if aborted), `deals` and `aborted` (0 or 1), and `turns` (accepted messages up to a deal, missing
+        without one).
 
-        Columns of the seat: `seat`, `player` and `opponent` (models), `concession` (percent of its best, per proposal),
-        `format` and `rule` (faults of each kind), and `lost` (1 if its fault ended the episode, else 0).
+        Columns for the seat: `seat`, `player` and `opponent` (models), `concession` (percentage of its best, per
+        proposal), `format` and `rule` (faults of each kind), and `lost` (1 if its fault ended the episode, else 0).
     """
     return pd.DataFrame([row for record in records for row in _rows(record)], columns=_COLUMNS)
 
@@ -45,7 +45,8 @@ def _rows(record: Record) -> Iterator[dict[str, Any]]:
     game: Any = record.game
     experiment = notes.get("experiment", "?")
     lost_by = final_state(record).public.ended_by
-    # A legal message can lose the match at once, such as one that refuses the same set twice; it has no rejected reply.
+    # A legal message, such as one that refuses the same set twice, can lose the match at once; there is then no
+    # rejected reply.
     at_once = record.end == "FORFEIT" and isinstance(record.events[-2], Stepped)
     whole = {
         "match": record.id,
@@ -81,16 +82,16 @@ MEASURES = (
     Measure("a fault of form (% of episodes)", "format", "share"),
     Measure("a broken rule (% of episodes)", "rule", "share"),
 )
-"""Measures that compare models, of the rows of `episodes`; a share counts an episode with faults of both seats once."""
+"""Measures on the rows of `episodes` that compare models; a share counts an episode with faults by both seats once."""
 
 
 # The stored scores.
 
 
 def stored(records: Iterable[Record]) -> pd.DataFrame:
-    """Return one row per episode and stored score: `match`, `name`, `stored`, `derived` from the dialogue, and `same`.
+    """Return one row per episode and stored score: `match`, `name`, `stored`, `derived` (from the dialogue) and `same`.
 
-    Values are text; "undefined" where there is none.
+    Values are strings; "undefined" if there is none.
     """
     rows = [
         {"match": record.id, "name": pair.name, "stored": _said(pair.theirs), "derived": _said(pair.ours), "same": same}
@@ -111,13 +112,13 @@ def _said(value: Any) -> str:
 
 
 def behind(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare the score of each model with that of the model with the highest mean score on the same instances.
+    """Compare each model's score with that of the model with the highest mean score, on the same instances.
 
     Args:
         frame: The rows of `episodes`; models need not have played the same instances.
 
     Returns:
-        The rows of `comparisons.behind_best` (percentage points, `n` instances), those without an instance left out.
+        The rows of `comparisons.behind_best` (percentage points, `n` instances), without those that have no instance.
     """
     found = behind_best(frame.drop(columns="opponent"), "score", by=())
     return found[found["n"] > 0].reset_index(drop=True)

@@ -1,6 +1,6 @@
-"""Time-dependent tactics of sellers and buyers: results of a sweep against theory and against each other.
+"""Time-dependent tactics of sellers and buyers: results of a sweep compared with theory and with each other.
 
-Gains and shares are in percent of the surplus, prices in dollars.
+Gains and shares are percentages of the surplus; prices are in dollars.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from negolab.theory.equilibrium import spe_path
 
 SIDES = ("seller", "buyer")
 SETTING = ["zopa", "deadline"]
-"""Columns of a setting: width of the zone of possible agreement (dollars) and deadline (rounds)."""
+"""Columns that define a setting: width of the zone of possible agreement (dollars) and deadline (rounds)."""
 Setting = tuple[int, int]
 
 
@@ -29,10 +29,10 @@ def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
         path: The folder of the sweep.
 
     Returns:
-        `cell`, the parameters, `draw`, `agreed`, `share` (the seller's part of both gains), `gain_seller` and
-        `gain_buyer` (after waiting costs), `efficiency` (gains of both in percent of the surplus), and `last` (100 if
-        the offer of the last round was taken, else 0). Without an agreement, gains and efficiency are 0, share and
-        `last` missing.
+        `cell`, the parameters, `draw`, `agreed`, `share` (the seller's share of both gains), `gain_seller` and
+        `gain_buyer` (after waiting costs), `efficiency` (gains of both as a percentage of the surplus), and `last` (100
+        if the last round's offer was accepted, else 0). Without an agreement, gains and efficiency are 0, and share and
+        `last` are missing.
     """
     found = tables.with_parameters(tables.matches(path), path)
     agreed = found["end"] == "AGREED"
@@ -43,7 +43,7 @@ def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
         draw=found["draw"],
         agreed=agreed,
         share=100 * seller / (seller + buyer),
-        gain_seller=seller / surplus,  # cents by dollars are percent
+        gain_seller=seller / surplus,  # cents divided by dollars are percentages
         gain_buyer=buyer / surplus,
         efficiency=(seller + buyer) / surplus,
         last=last.where(agreed),
@@ -53,8 +53,8 @@ def outcomes(path: str | os.PathLike[str]) -> pd.DataFrame:
 def without_effect(frame: pd.DataFrame, side: str) -> list[Setting]:
     """Return the settings in which this side's tactic never changes the price.
 
-    There the seller's mean share is the same within 0.1 percentage points for all tactics of this side, against each
-    tactic of the other side.
+    In them, the seller's mean share is the same to within 0.1 percentage points for all of this side's tactics, against
+    each of the other side's.
 
     Args:
         frame: The rows of `outcomes`.
@@ -87,23 +87,23 @@ def spe_share(deadline: int, discount: float) -> float:
 
     Args:
         deadline: Number of rounds.
-        discount: Discount factor per round, of both sides.
+        discount: Discount factor per round, for both sides.
     """
     return 100 * (spe_path(deadline, 1, 0, discount, discount, "seller")[0] or 0)
 
 
 def against_theory(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare the results of all pairs of tactics with theory, per setting.
+    """Compare the results of all pairs of tactics with theory, for each setting.
 
-    Means are over all pairs of tactics, with intervals over draws. Price differences are in dollars; on one deal all
+    Means are over all pairs of tactics, with intervals over draws. Price differences are in dollars; on one deal, all
     matches have the same cost.
 
     Args:
         frame: The rows of `outcomes`.
 
     Returns:
-        A row per setting and measure: the seller's share, the price above that of the equilibrium and of the Nash
-        point, the share of agreements at the last offer, and the efficiency.
+        A row per setting and measure: the seller's share, the price above the equilibrium price and above the Nash
+        price, the share of agreements on the last offer, and the efficiency.
     """
     width = frame["zopa"]
     spe = [spe_share(*row) for row in frame[["deadline", "discount"]].itertuples(index=False)]
@@ -114,9 +114,9 @@ def against_theory(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def holding_out(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare, per setting and side, the gain with the smallest beta (latest concession) and with the largest.
+    """Compare, for each setting and side, the gain with the smallest beta (latest concession) and with the largest.
 
-    Gains are compared on the same draw as means over the same opponents.
+    Gains are compared on the same draws, as means over the same opponents.
 
     Args:
         frame: The rows of `outcomes`.
@@ -135,21 +135,21 @@ def holding_out(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 Pair = tuple[float, float]
-"""Betas or gains of seller and buyer."""
+"""The seller's and buyer's betas or gains."""
 
 
 def mutual_best_replies(part: pd.DataFrame) -> list[Pair]:
-    """Return the pairs of betas in which neither side gains on average over the deals by changing its own beta alone.
+    """Return the pairs of betas at which neither side gains, on average over the deals, by changing only its own beta.
 
-    These are the pure equilibria of the game in which both sides choose a tactic once.
+    These are the pure-strategy equilibria of the game in which both sides choose a tactic once.
 
     Args:
-        part: The rows of `outcomes` of one setting.
+        part: The rows of `outcomes` for one setting.
     """
     seller, buyer = (
         part.pivot_table(f"gain_{side}", index="beta_seller", columns="beta_buyer", aggfunc="mean") for side in SIDES
     )
-    # Ties are best replies too, up to rounding.
+    # Ties, up to rounding, are best replies too.
     best = seller.ge(seller.max() - _TIE) & buyer.ge(buyer.max(axis=1) - _TIE, axis=0)
     return [(float(s), float(b)) for s in best.index for b in best.columns if best.loc[s, b]]
 
@@ -158,15 +158,16 @@ _TIE = 1e-9
 
 
 def dilemmas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Look for a prisoner's dilemma in the choice of tactics, a row per setting.
+    """Look for a prisoner's dilemma in the choice of tactics in each setting.
 
     Args:
         frame: The rows of `outcomes`.
 
     Returns:
-        The setting; `best`, the pairs of betas (seller/buyer) that are best replies to each other; `stable`, True if
-        both conceding latest is one of them; `better`, the sides for which that pays more than both conceding earliest
-        ("seller", "buyer", "both" or "neither"); `dilemma`, True if it is stable and better for neither.
+        A row per setting: the setting; `best`, the pairs of betas (seller/buyer) that are best replies to each other;
+        `stable`, True if both conceding latest is one of them; `better`, the sides for which that pays more than both
+        conceding earliest ("seller", "buyer", "both" or "neither"); `dilemma`, True if it is stable and better for
+        neither.
     """
     rows = []
     for setting, part in frame.groupby(SETTING):
@@ -179,7 +180,7 @@ def dilemmas(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _gains(part: pd.DataFrame, beta: float) -> Pair:
-    """Return the mean gains of seller and buyer where both use this beta."""
+    """Return the mean gains of seller and buyer when both use this beta."""
     both = part[(part["beta_seller"] == beta) & (part["beta_buyer"] == beta)]
     return float(both["gain_seller"].mean()), float(both["gain_buyer"].mean())
 
@@ -196,7 +197,7 @@ def _ends(frame: pd.DataFrame) -> Pair:
 
 
 def alike(frame: pd.DataFrame) -> pd.DataFrame:
-    """Estimate gains and efficiency where both sides concede latest and where both concede earliest.
+    """Estimate gains and efficiency when both sides concede latest and when both concede earliest.
 
     Args:
         frame: The rows of `outcomes`.

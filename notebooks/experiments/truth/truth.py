@@ -1,6 +1,6 @@
-"""Truth-telling in split games: results of matches and draws of deals beside their exact expectations.
+"""Truth-telling in split games: results of matches, and draws of deals, compared with their exact expectations.
 
-Points are per round; efficiency and shares are in percent.
+Points are per round; efficiency and shares are percentages.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _UNITS = 10
 def outcomes(path: Place) -> pd.DataFrame:
     """Read a sweep of this experiment, one row per match, sorted by variant and players as the report lists them.
 
-    The columns are those of `sweep_matches`, with shares in percent and points per round.
+    The columns are those of `sweep_matches`, with shares as percentages and points per round.
     """
     place = {name: at for at, name in enumerate((*_VALUES, *PLAYERS))}
     return per_round(sweep_matches(path), SHARES).sort_values(
@@ -48,8 +48,8 @@ _DIVISIONS: dict[str, division.Division] = {
     "tit-for-tat": division.efficient_division,
     "equal": division.equal_division,
     "greedy": division.equal_division,
-    # Two liars: in the classic game both claim the highest value; in Trust-and-Split who speaks second claims the hand
-    # that beats the other's claim and gets nine coins of ten, whoever holds what, which is half on average.
+    # Two liars: in the classic game, both claim the highest value; in Trust-and-Split, the second speaker claims the
+    # hand that beats the other's claim and gets nine of ten coins, whatever the hands, which is half on average.
     "liar": division.equal_division,
 }
 
@@ -72,14 +72,14 @@ def with_its_like(variant: str, player: str) -> Exact:
 
 
 def kinds(frame: pd.DataFrame, known: pd.DataFrame, who: str) -> pd.DataFrame:
-    """Estimate efficiency and winner's share for the figure of the report.
+    """Estimate efficiency and the winner's share for the report's figure.
 
     Both seats of a deal are one observation.
 
     Args:
         frame: The rows of `outcomes`.
         known: Exact values with `variant`, `a`, `measure` and `exact`.
-        who: The player that is shown with each other player, beside the pairs of equal players.
+        who: The player to show with every other player, in addition to the pairs of equal players.
 
     Returns:
         A row per variant (`facet`), pair (`name`) and measure with its 95% interval, and `exact` for equal players.
@@ -99,13 +99,13 @@ def kinds(frame: pd.DataFrame, known: pd.DataFrame, who: str) -> pd.DataFrame:
     return merged.sort_values("name", key=lambda names: names.map(order.index), kind="stable")
 
 
-# Draws of the deals.
+# Draws of deals.
 
 
 def draws(path: Place) -> pd.DataFrame:
-    """Return one row per round that was dealt, with both values and, in variants that have them, both hands.
+    """Return one row per round dealt, with both values and, in variants that have hands, both hands.
 
-    All cells of a variant and repeat play the same deals, so only one of them is kept.
+    All cells of a variant and repeat play the same deals, so only one cell is kept.
 
     Args:
         path: The folder of the sweep.
@@ -133,14 +133,14 @@ def _drawn(drawn: Draw) -> list[object]:
 
 
 def checked_draws(dealt: pd.DataFrame, others: int = 0) -> pd.DataFrame:
-    """Compare the dealt rounds with the exact chances of the deals, as `check_exact` does for results.
+    """Compare the rounds dealt with the exact probabilities of the deals, as `check_exact` does for results.
 
     Args:
         dealt: The rows of `draws`.
-        others: Number of further checks at the same simultaneous level.
+        others: Number of other checks at the same simultaneous level.
 
     Returns:
-        A row per variant and measure: who has the higher value, each hand, ties, and the mean of the largest joint
+        A row per variant and measure: who has the higher value, each hand, ties, and the mean of the maximum joint
         points, with `exact`, `value`, `low`, `high`, `n` rounds and `holds`.
     """
     level = stats.bonferroni_level(CHANCES + others)
