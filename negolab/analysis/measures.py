@@ -427,7 +427,8 @@ def losses(
 
 
 def _left_by_rounds(record: Record) -> float | None:
-    """Return how much of what was possible in agreed rounds was left, each at its own values; None if not told."""
+    """Return how much was left of what was possible in agreed rounds, with each round at its own values; None if not
+    told."""
     rounds = record.game.details(final_state(record)).get("rounds")
     if rounds is None:
         return None

@@ -218,7 +218,7 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
     Args:
         frame: A row per match, or per match and seat (whose mean then counts), with `match`, `draw` and, if known,
             `cell`, `deal`, `deterministic`, `chance`, `stopped` and, for people's matches, `participant_a` and
-            `participant_b` (or `participant`). Without `match`, each row is a match; without `draw`, each is
+            `participant_b` (or `participant`). Without `match`, each row is one observation; without `draw`, each is
             independent.
         column: The column with the values.
         scale: Factor for the values, such as 1 / 100 for dollars.

@@ -89,9 +89,9 @@ def _tokens(answer: Reply) -> int:
 def _half_width(matchups: list[Matchup], records: list[Record]) -> str:
     """Say how wide the 95% interval of a mean payoff will be.
 
-    With several matchups, it is the interval of a strength, from the variance within draws, which still includes the
-    players' differences and therefore errs on the safe side. With one, it is that of a player's mean, from the variance
-    between draws.
+    With several matchups, it is the interval for a strength, from the variance within draws, which still includes the
+    players' differences and therefore errs on the safe side. With one, it is that for a player's mean, from the
+    variance between draws.
     """
     plan = matchups[0].plan
     draws = plan.n // plan.games_a_draw

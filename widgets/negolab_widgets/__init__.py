@@ -74,7 +74,8 @@ def _show_live(widget: str) -> Callable[[Any], None]:
 
 
 def _lazy(named: str) -> Callable[[Any], Any]:
-    """Return a stand-in for a function or class that imports it, and with it pandas and NumPy, only when called."""
+    """Return a stand-in for a function or class; it imports the original, and with it pandas and NumPy, only when
+    called."""
     module, _, name = named.partition(":")
     return lambda value: getattr(import_module(f"{__name__}.{module}"), name)(value)
 

@@ -25,7 +25,7 @@ class Axis(NamedTuple):
         return round(self.start + share * (self.end - self.start), 1)
 
     def ticks(self, scale: float = 1, count: int = 6) -> Iterator[tuple[float, str]]:
-        """Yield about `count` round values in view at most, each with its label, which is in units of `scale`."""
+        """Yield at most about `count` round values in view, with labels in units of `scale`."""
         low, high = sorted((self.low / scale, self.high / scale))
         if self.named or self.log:
             marks = (

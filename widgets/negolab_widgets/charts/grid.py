@@ -21,7 +21,7 @@ DASHES = ("dot", "dash", "dashdot", "longdash")
 """Line styles for known values; those of estimates are solid."""
 
 Place = dict[str, Any]
-"""Row and column, as plotly takes them."""
+"""Row and column, as Plotly takes them."""
 
 
 def new_grid(rows: int, columns: int, *, height: float, gap: float = 0, still: bool = True, **more: Any) -> Figure:

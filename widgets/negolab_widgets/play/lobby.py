@@ -71,8 +71,8 @@ class Lobby(Page):
         self._form = self._build_form(list(catalog.list_games()) if game is None else [game])
         children = [self._guard.notice, self._form, self._table]
         if at_host:
-            # Nobody may be here until a browser draws the page, and resuming a running match takes it away from the
-            # page that has it.
+            # Until a browser draws the page, perhaps nobody is here, and resuming a running match takes it away from
+            # the page that has it.
             children.append(Arrival(lambda: self._guard(self._on_drawn)))
             set_visible(self._form, False)
         else:

@@ -157,8 +157,8 @@ class Branching:
 def _can_continue(name: str | None, game: AnyGame, seat: Seat) -> bool:
     """Check that a name in a record's header is a player for this seat whose code this process already has.
 
-    A model is not: its name contains a file, an address and a key of the record's author. NegMAS is not started just to
-    look at a record.
+    Models do not qualify, because their names contain a file, an address and a key of the record's author. NegMAS is
+    not started just to look at a record.
     """
     if name is None or name.startswith(MODEL_PLAYER):
         return False

@@ -89,7 +89,7 @@ def record_steps(record: Record) -> list[Step]:
 
 
 def _settles_round(events: Sequence[Event]) -> bool:
-    """Return True if both seats acted at once."""
+    """Return True if both seats acted at the same time."""
     return any(isinstance(event, Stepped) and len(event.seats) == len(SEATS) for event in events)
 
 

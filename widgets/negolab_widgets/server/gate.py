@@ -31,8 +31,8 @@ from negolab_widgets.server.server import DashboardServer
 REPLACED_GRACE = 6.0
 """Seconds after which a replaced kernel is ended; its page has been told by then."""
 AWAY_AFTER = 5.0
-"""Seconds without a request from a page (sent every four) or an answer to a ping (sent every two) after which its user
-counts as away."""
+"""Seconds without a request from a page (sent every four seconds) or an answer to a ping (sent every two) after which
+its user counts as away."""
 KERNEL_MEMORY = 512 * MIB
 """Limit on a participant's kernel's data, of which it uses some 280 MiB; one that needs more dies, and its page gets a
 new one."""

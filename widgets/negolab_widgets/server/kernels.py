@@ -62,7 +62,7 @@ class KernelPool:
         return self._warm.popleft()
 
     def fill(self) -> None:
-        """Start missing kernels; after a failure, wait for some time first."""
+        """Start missing kernels, but after a failure only once some time has passed."""
         while not self._closed and time.monotonic() >= self._again:
             if len(self._heating) >= self._at_once or len(self._warm) + len(self._heating) >= self._size:
                 return

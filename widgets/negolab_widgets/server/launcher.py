@@ -53,7 +53,7 @@ class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
     """Options of `negolab serve`, plus some for tests: another host, another page, another server for participants."""
 
     trial: Literal["models", "stand-ins"] | None = None
-    """Set if browsers try out the study: who plays the language models' part, the models or stand-ins."""
+    """Set if browsers try out the study; says who plays for language models: the models themselves or stand-ins."""
     host_module: str = "negolab.studies.server"
     gate_module: str = "negolab_widgets.server.gate"
     study_page: Path | None = None

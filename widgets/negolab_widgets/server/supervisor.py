@@ -23,9 +23,10 @@ from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.logs import print_warning, write_stderr
 
 STEADY = 15.0
-"""Seconds after which a restarted child counts as back; one that ends sooner died at once."""
+"""Seconds after which a restarted child counts as back; one that ends sooner died immediately."""
 FIRST_PAUSE, MAX_PAUSE = 0.5, 30.0
-"""Seconds before a child that died at once is restarted, doubled with each such death in a row, and their maximum."""
+"""Seconds before a child that died immediately is restarted, doubled with each such death in a row, and their
+maximum."""
 BETWEEN_NOTICES = 60.0
 """Seconds between two lines on the terminal about a child that dies repeatedly."""
 MAX_LINES = 1000
@@ -78,7 +79,7 @@ class Child:
             **{"umask": 0o077, **self.options, **options},
         )
         if self.stdin_data and self.process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # it died at once, which the next check will notice
+            with contextlib.suppress(BrokenPipeError):  # it died immediately, which the next check will notice
                 self.process.stdin.write(self.stdin_data)
         return self.process
 
