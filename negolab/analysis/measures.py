@@ -402,7 +402,7 @@ def seconds_to_deal(record: Record) -> float | None:
 def losses(
     record: Record, joint: float | None, possible: float | None, made: Sequence[Proposal]
 ) -> dict[str, float | None]:
-    """Split what both left on the table of the possible surplus into no deal, a bad deal and delay.
+    """Split the possible surplus that both left on the table into no deal, a bad deal and delay.
 
     Returns:
         `loss_no_deal`: all of it, in a match without a deal. `loss_bad_deal`: what the agreed deal would have left if

@@ -263,7 +263,7 @@ class Standings:
         return found[found["n"] > 0]
 
     def best_replies(self, game: str) -> dict[str, str]:
-        """Return the players that were paid the most against each opponent."""
+        """Return, for each opponent, the player that was paid the most against it."""
         cross = self.cross(game)
         best = cross.loc[cross.groupby("opponent")["payoff"].idxmax()]
         return dict(zip(best["opponent"], best["player"], strict=True))

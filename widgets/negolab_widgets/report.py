@@ -398,7 +398,7 @@ def _left_out(file: Path) -> pd.DataFrame:
 
 
 def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
-    """Render an estimate as a number over a line for its interval."""
+    """Render an estimate as a number above a line for its interval."""
     if row is None:
         return element("span", "no value", cls="soft")
     mean = _number(row["mean"], outcome)

@@ -1,4 +1,4 @@
-"""The end of a match in the lobby: what both got, what was possible, why it ended, and the ways on."""
+"""The end of a match in the lobby: what both got, what was possible, why it ended, and what to do next."""
 
 from __future__ import annotations
 

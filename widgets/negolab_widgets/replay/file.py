@@ -35,7 +35,7 @@ step."""
 def replay_page(records: Sequence[Record], seats: Sequence[Seat] = ()) -> str:
     """Return matches as a standalone page, with a cockpit for each and what the seats saw at every step.
 
-    A link to the page that ends in # and a match's id opens that match.
+    A link to the page that ends in # and a match's ID opens that match.
 
     Args:
         records: The matches, in the order of the page.

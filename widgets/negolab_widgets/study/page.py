@@ -183,7 +183,7 @@ class InstructionsView(PageView):
 
 
 class WaitingView(PageView):
-    """The wait for a partner: how long it has been, and how long it can be at most."""
+    """The wait for a partner: how long it has taken, and how long it can take at most."""
 
     @override
     def build(self) -> list[w.Widget]:

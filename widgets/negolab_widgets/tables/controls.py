@@ -84,7 +84,7 @@ class Table:
         self.answer_notice = self.new_notice()
         self.build()
 
-    # To be written by a game's table.
+    # What a game's table may define.
 
     @override
     def __init_subclass__(cls, *, view: ModuleType | None = None, **more: Any) -> None:
@@ -179,7 +179,7 @@ class Table:
     def clear_input(self) -> None:
         """Clear anything entered other than messages, after a reply was accepted."""
 
-    # Helpers for that.
+    # Helpers for these methods.
 
     def button(
         self, text: str, work: Callable[[*Given], object], *given: *Given, cls: str = "", hint: str = ""

@@ -34,7 +34,7 @@ class Decision(NamedTuple):
     """A seat's situation in short.
 
     Attributes:
-        says: What is standing, in a few words, such as "The seller offers".
+        says: The situation in a few words, such as "The seller offers".
         offer: The standing offer; "" if there is none.
         pays: What the offer pays the seat; "" if unknown.
         last: What the other did last; "" if nothing.

@@ -55,7 +55,7 @@ def set_value(seen: Seen, names: Collection[str]) -> SetValue:
 
 
 def best_value(seen: Seen) -> int:
-    """Return the seat's own optimum, which solves a knapsack problem, but only once."""
+    """Return the seat's own optimum, from a knapsack problem that is solved only once."""
     terms, own = seen.public.terms, seen.private.importance
     return total(own, best_set(terms.effort, own, terms.limit))
 
@@ -416,7 +416,7 @@ class ProposalList:
 
     @property
     def refused(self) -> tuple[Names, ...]:
-        """Still-standing sets that are checked to be refused with the next message."""
+        """Standing sets that are checked for refusal with the next message."""
         return tuple(
             each.names
             for each in standing_proposals(self._controls.seen)

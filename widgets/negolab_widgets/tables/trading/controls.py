@@ -134,7 +134,8 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
 class TradingTable(Table, view=view):
     """The conversation, next to the offer to make.
 
-    A reply that the rules would not accept is shown and not sent, because a mistake here can cost the match.
+    If the rules would not accept a reply, it is not sent and the reason is shown, because a mistake here can cost the
+    match.
     """
 
     game: Trading
