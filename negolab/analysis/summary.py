@@ -128,7 +128,7 @@ class Tally:
         return Sample([one.value for one in observed], [one.draw for one in observed], exact=self.exact)
 
     def hits(self, end: str) -> list[Observed]:
-        """Return 1 for each observation with this end, and 0 for the others."""
+        """Return the observations, with the value 1 for those with this end and 0 for the others."""
         return [seen._replace(value=of == end) for of, seen in self.observed]
 
     def role(self, seat: Seat) -> str:

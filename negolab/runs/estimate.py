@@ -24,7 +24,7 @@ SCRIPTED = 20
 
 
 def pilot_games(run: Run) -> int:
-    """Return how many games of each matchup a pilot plays (one if models are paid for)."""
+    """Return how many games of each matchup a pilot plays (one if a model plays)."""
     return 1 if any(matchup.has_model for matchup in run.matchups) else SCRIPTED
 
 

@@ -37,7 +37,7 @@ MAX_ROWS = 200
 
 
 def render_progress(now: SweepStatus) -> Markup:
-    """Render how many cells are finished, and their states."""
+    """Render how many cells are over, and the number in each state."""
     counts = now.counts()
     over = sum(counts[stand] for stand in CELL_STATES if stand not in ("waiting", "running"))
     meter = bar(over, len(now.cells), f"{over:,} of {len(now.cells):,} cells", name="Cells that are over")
