@@ -1,4 +1,5 @@
-"""Tables, measures, estimates and statistics of recorded matches.
+"""Tables, measures, estimates and statistics for recorded matches.
 
-Start with `tables.py` (records as frames) and `measures.py`; `stats.py` has the intervals, `export.py` writes files.
+Start with `tables.py` (records as frames) and `measures.py`; `stats.py` computes intervals, and `export.py` writes
+files.
 """

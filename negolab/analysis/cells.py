@@ -1,4 +1,4 @@
-"""Cells of a sweep as a frame, read from the status files of their attempts in the sweep's folder."""
+"""The cells of a sweep as a frame, read from the status files of their attempts in the sweep's folder."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ COLUMNS: Columns = [
 ]
 """Columns of `tables.cells` that are not parameters."""
 Params = Mapping[str, Mapping[str, Any]]
-"""Parameters of each cell: cell id -> name -> value."""
+"""Parameters of each cell: cell ID -> name -> value."""
 
 
 def newest_statuses(path: Path) -> dict[str, CellStatus]:
-    """Return the status of each cell's newest attempt, by id: the one that finished, else the last that did not.
+    """Return the status of each cell's newest attempt, by ID: the one that finished, else the last one that did not.
 
     Raises:
-        ValueError: The folder is not a sweep's, or a status file cannot be read.
+        ValueError: The folder is not a sweep's folder, or a status file cannot be read.
     """
     if not status.is_sweep(path) and "cells" not in manifest.read(path):
         raise ValueError(f"{path} is not a sweep folder: it has no cells or attempts")
@@ -42,7 +42,7 @@ def newest_statuses(path: Path) -> dict[str, CellStatus]:
 
 
 def cell_rows(statuses: Mapping[str, CellStatus], taken: Iterable[str] = ()) -> tuple[list[Row], Columns]:
-    """Return a row per cell, and the columns: `COLUMNS`, then one per parameter, beside those that are `taken`."""
+    """Return a row per cell, and the columns: `COLUMNS`, then one per parameter, avoiding the names in `taken`."""
     names = _parameters({cell: ended.params for cell, ended in statuses.items()}, taken)
     rows: list[Row] = [
         {
@@ -61,7 +61,7 @@ def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, d
 
     Args:
         data: A frame with the column `cell`.
-        params: Parameters by cell id.
+        params: Parameters by cell ID.
 
     Returns:
         The frame with parameters, and the column of each parameter by the parameter's name.
@@ -80,7 +80,7 @@ def join_parameters(data: pd.DataFrame, params: Params) -> tuple[pd.DataFrame, d
 
 
 def _parameters(params: Params, taken: Iterable[str]) -> dict[str, str]:
-    """Map each parameter to its column, prefixed with `param_` where the name is taken, or is one of `COLUMNS`."""
+    """Map each parameter to its column, prefixed with `param_` if the name is taken or is one of `COLUMNS`."""
     used = {*taken, *(column.name for column in COLUMNS)}
     names: dict[str, str] = {}
     for name in dict.fromkeys(name for own in params.values() for name in own):

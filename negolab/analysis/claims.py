@@ -1,8 +1,8 @@
-"""Claims about own values and leaks, decided by computation: the record knows what each author knew.
+"""Claims about a seat's own values and leaks, decided by computation, because the record knows what each author knew.
 
-Only plain statements are read: a question, a supposition and what is said of the other side are no claims. A claim
-that words leave open, such as a hedged or a vague one, is unverifiable; its truth is never guessed. The words are
-data, in `claims.toml`.
+Only plain statements are read; questions, suppositions and statements about the other side are not claims. A claim that
+the words leave open, such as a hedged or vague one, is unverifiable; its truth is never guessed. The words are data in
+`claims.toml`.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ _RELATIONS = {
 
 
 def judge(text: str, facts: Mapping[str, float]) -> tuple[str | None, bool]:
-    """Return what a text claims of its author's values, and whether it tells one exactly.
+    """Return the truth of what a text claims about its author's values, and True if it tells one exactly.
 
     Args:
         text: What was said.
-        facts: The author's values by what they are of, as `Game.own_facts` gives them.
+        facts: The author's values, keyed by what they are values of, as returned by `Game.own_facts`.
 
     Returns:
         "false" if any claim is false, else "unverifiable" if one cannot be decided, else "true"; None for a text that
-        claims nothing. Then True if a value is told as it is.
+        claims nothing. The second item is True if a value is told exactly.
 
     Example:
         >>> judge("Hats are worth 3 to me.", {"hats": 3, "books": 1})
@@ -62,7 +62,7 @@ def _claims(sentence: str, facts: Mapping[str, float]) -> list[str]:
 
 
 def _claim(clause: str, facts: Mapping[str, float], is_carried: bool) -> list[str]:
-    """Return the verdict on a clause that speaks of its author, [] where it claims nothing."""
+    """Return the verdict on a clause that is about its author; [] if it claims nothing."""
     said = {name for name in _WORDS.names if getattr(_WORDS, name).search(clause)}
     named = {found.start(): name for name in facts for found in re.finditer(_name_pattern(name), clause)}
     values = [facts[named[at]] for at in sorted(named)] if "" not in facts else [facts[""]]

@@ -1,4 +1,4 @@
-"""Columns of tables: name, type, unit and meaning, for typed frames, files and the data dictionary."""
+"""Columns of tables (name, type, unit and meaning) for typed frames, files and the data dictionary."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from negolab._internal.files import replacing
 from negolab.formatting import FORMULA_STARTS
 
 SHEET_ROWS = 1_048_576
-"""Rows of a spreadsheet's sheet, its head included."""
+"""Maximum number of rows in a spreadsheet's sheet, including the header."""
 CELL_LENGTH = 32_767
-"""Characters of a cell of a workbook."""
+"""Maximum number of characters in a workbook's cell."""
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 CHUNK = 50_000
-"""Rows that are converted to columns at once; also the rows of a Parquet row group."""
+"""Number of rows converted to columns at once, and in a Parquet row group."""
 MEASURED = 10_000
-"""Matches that are measured before they become columns: rows of many measures take several times the memory."""
+"""Number of matches measured before they become columns; rows with many measures take several times the memory."""
 
 Type = Literal["text", "integer", "number", "amount", "value", "boolean", "time", "json"]
-"""`amount` is a number that frames keep whole where all are, `value` a number or text, which has the type of all of
-them (files that are written at once: text); `time` is in seconds since 1970 and becomes UTC."""
+"""`amount` is a number that frames keep as an integer if all are integers; `value` is a number or text, with the type
+that fits all of them (text in files written in one pass); `time` is in seconds since 1970 and becomes UTC."""
 
 _ARROW: dict[Type, pa.DataType] = {
     "text": pa.large_string(),
@@ -45,7 +45,7 @@ Row = Mapping[str, Any]
 
 
 class Column(NamedTuple):
-    """Column of a table: its name, type, and texts for the data dictionary ("" for none)."""
+    """A column of a table: its name, type, and texts for the data dictionary ("" for none)."""
 
     name: str
     type: Type
@@ -61,7 +61,7 @@ Columns = Sequence[Column]
 def typed_frame(rows: Iterable[Row], columns: Columns) -> pd.DataFrame:
     """Build a frame that has all `columns` with their types, even without rows.
 
-    As usual in pandas, integers become floats in a column with gaps; so do integers beyond 64 bits.
+    As usual in pandas, integers become floats in a column with missing values; so do integers beyond 64 bits.
 
     Raises:
         ValueError: A value does not fit its column's type.
@@ -76,13 +76,13 @@ def as_table(rows: Iterable[Row], columns: Columns) -> pa.Table:
 
 
 def with_numbers(table: pa.Table) -> pa.Table:
-    """Make numbers of the columns without any value whose type would be inferred."""
+    """Make columns without any values numeric if their types would be inferred."""
     kinds = [(field.name, pa.float64() if field.type == pa.null() else field.type) for field in table.schema]
     return table.cast(pa.schema(kinds))
 
 
 def to_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert a table to a frame: yes and no may have gaps, and columns without any value are numbers."""
+    """Convert a table to a frame; Booleans may have missing values, and columns without any values are numeric."""
     frame: pd.DataFrame = with_numbers(table).to_pandas(types_mapper={pa.bool_(): pd.BooleanDtype()}.get)
     return frame
 
@@ -106,7 +106,7 @@ def chunked(rows: Iterable[Row], columns: Columns) -> Iterator[pa.Table]:
 
 
 def measure_tables(rows: Iterable[Row], known: Columns) -> Iterator[pa.Table]:
-    """Convert rows to tables of at most `MEASURED` rows; what is not among the known columns is a measure."""
+    """Convert rows to tables of at most `MEASURED` rows; anything not among the known columns is a measure."""
     rows, names = iter(rows), {column.name for column in known}
     while some := list(islice(rows, MEASURED)):
         more = dict.fromkeys(name for row in some for name in row if name not in names)
@@ -114,7 +114,7 @@ def measure_tables(rows: Iterable[Row], known: Columns) -> Iterator[pa.Table]:
 
 
 def _column(column: Column, values: list[Any]) -> pa.Array:
-    """Build one column; integers that do not fit become floats, and inferred values of several types text."""
+    """Build one column; integers that do not fit become floats, and inferred values of several types become text."""
     if column.type in ("amount", "value"):
         return inferred(values)
     try:
@@ -128,7 +128,7 @@ def _column(column: Column, values: list[Any]) -> pa.Array:
 
 
 def inferred(values: list[Any]) -> pa.Array:
-    """Build a column whose type follows from its values: numbers, yes and no, else text."""
+    """Build a column whose type follows from its values: numeric, Boolean, or else text."""
     kinds = {type(value) for value in values if value is not None}
     if kinds <= {int, float}:
         try:
@@ -137,12 +137,13 @@ def inferred(values: list[Any]) -> pa.Array:
             return pa.array([None if value is None else float(value) for value in values], pa.float64())
     if len(kinds) == 1 and str not in kinds:
         return pa.array(values)
-    # Such as a parameter that is a number or a word.
+    # For example, a parameter that is a number or a word.
     return pa.array([None if value is None else str(value) for value in values], pa.large_string())
 
 
 def unified_schema(schemas: Sequence[pa.Schema]) -> pa.Schema:
-    """Return one type per column of all schemas: numbers are widened, and what cannot be one type is text."""
+    """Return one type for each column of all schemas; numbers are widened, and columns that cannot have one type are
+    text."""
     kinds: dict[str, pa.DataType] = {}
     for field in (field for schema in schemas for field in schema):
         kinds[field.name] = _common_type(kinds.get(field.name, field.type), field.type)
@@ -167,7 +168,7 @@ def _common_type(one: pa.DataType, two: pa.DataType) -> pa.DataType:
 
 
 def conform(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    """Bring a part to the types of the whole table; columns that it lacks are empty."""
+    """Convert a part to the types of the whole table; columns that it lacks are empty."""
     missing = [field for field in schema if field.name not in table.column_names]
     for field in missing:
         table = table.append_column(field, pa.nulls(len(table), field.type))
@@ -182,7 +183,7 @@ def type_name(kind: pa.DataType) -> Type:
 
 
 def nullable_frame(table: pa.Table) -> pd.DataFrame:
-    """Convert a table to a frame whose whole numbers and flags stay so in columns with gaps."""
+    """Convert a table to a frame whose integers and flags keep their types in columns with missing values."""
     kinds = {
         pa.int64(): pd.Int64Dtype(),
         pa.float64(): pd.Float64Dtype(),
@@ -194,7 +195,7 @@ def nullable_frame(table: pa.Table) -> pd.DataFrame:
 
 
 def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
-    """Write tables of one schema to a file, one row group each, which pandas reads as `nullable_frame`."""
+    """Write tables with the same schema to a file, one row group each, which pandas reads like a `nullable_frame`."""
     first = next(rest := iter(tables))
     about = pa.Table.from_pandas(nullable_frame(first.slice(0, 0)), preserve_index=False).schema.metadata
     schema = first.schema.with_metadata(about)
@@ -204,7 +205,7 @@ def write_parquet(tables: Iterable[pa.Table], path: Path) -> None:
 
 
 def write_table(frame: pd.DataFrame, path: Path) -> None:
-    """Write a frame as Parquet if `path` ends in `.parquet`, else as CSV by `write_csv`."""
+    """Write a frame as Parquet if `path` ends in `.parquet`, else as CSV with `write_csv`."""
     if path.suffix == ".parquet":
         frame.to_parquet(path, index=False)
     else:
@@ -214,20 +215,21 @@ def write_table(frame: pd.DataFrame, path: Path) -> None:
 def write_csv(frames: Iterable[pd.DataFrame], path: Path, *, names: bool = True) -> None:
     """Write frames with the same columns to one CSV file, with their names in the first row.
 
-    A leading apostrophe keeps text that begins like a formula from being evaluated, also in the names of columns;
-    numbers are unchanged.
+    A leading apostrophe keeps text that begins like a formula from being evaluated, even in column names; numbers are
+    unchanged.
     """
     with replacing(path) as draft, draft.open("w", encoding="utf-8", newline="") as file:
         for at, frame in enumerate(frames):
-            # RFC 4180 line ends: with these, pandas also quotes a lone carriage return, which would end the row.
+            # With RFC 4180 line endings, pandas also quotes a lone carriage return, which would otherwise end the row.
             escape_formulas(frame).to_csv(file, index=False, header=names and at == 0, lineterminator="\r\n")
 
 
 def write_xlsx(frames: Iterable[pd.DataFrame], path: Path) -> None:
-    """Write frames with the same columns to a workbook of one sheet; text is escaped as by `write_csv`, times are UTC.
+    """Write frames with the same columns to a workbook with one sheet; text is escaped as in `write_csv`, and times are
+    UTC.
 
     Raises:
-        ValueError: A sheet does not hold so many rows, or a cell so much text, which openpyxl would cut.
+        ValueError: There are too many rows for a sheet, or too much text for a cell, which openpyxl would cut.
     """
     from openpyxl import Workbook
 
@@ -256,7 +258,7 @@ def _check_room(frame: pd.DataFrame, rows: int, path: Path) -> None:
 
 
 def _cell(value: Any) -> Any:
-    """Return what a cell of a workbook can hold: no control characters, and times without their zone."""
+    """Return a value that a workbook's cell can hold, without control characters, and times without their zone."""
     if pd.isna(value):
         return None
     if isinstance(value, pd.Timestamp):
@@ -265,7 +267,7 @@ def _cell(value: Any) -> Any:
 
 
 def escape_formulas(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame of which a spreadsheet evaluates nothing."""
+    """Return a frame in which a spreadsheet evaluates nothing."""
     safe = frame.rename(columns=_escape_formulas)
     for name in safe.select_dtypes(["string", "object", "category"]):
         safe[name] = safe[name].map(_escape_formulas, na_action="ignore")

@@ -1,5 +1,5 @@
-"""Comparisons of players or treatments on the draws of chance that both took, corrected for their number, and the
-largest effects of a sweep's factors."""
+"""Comparisons of players or treatments on shared draws of chance, corrected for their number, and the largest effects
+of a sweep's factors."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from negolab.analysis.stats import NAN, Estimate
 
 
 class NotSharedError(ValueError):
-    """Two sides played nothing on the same draw."""
+    """The two sides played nothing on the same draw."""
 
 
 EACH_OTHER = "each other"
-"""The opponent of two players in their matches against one another."""
+"""The opponent of two players in their matches against each other."""
 NUMBERS = ("value", "low", "high", "n", "p")
-"""Columns of a comparison: the mean difference with its 95% interval, the number of draws, and p of no difference."""
+"""Columns of a comparison: the mean difference with its 95% interval, the number of draws, and the p value for no
+difference."""
 
 
 class Contrast(NamedTuple):
     """A comparison of two sides.
 
     Attributes:
-        differences: One difference per draw; a single one where nothing is drawn.
+        differences: One difference per draw; a single one if nothing is drawn.
         left_out: Number of draws on which one of the sides did not play everything.
     """
 
@@ -55,15 +56,15 @@ def contrast(
     by: Sequence[str] = (),
     opponents: Sequence[str] | None = None,
 ) -> Contrast:
-    """Compare `one` with `two` on each draw that both took.
+    """Compare `one` with `two` on each draw that both played.
 
-    A block is a setting, an opponent and a seat, of the seats that both took. Repeats average within a block, blocks
-    weigh equally, and a draw counts if both sides have every block on it. Between players, matches against themselves
-    are left out, and meeting each other is one opponent.
+    A block is a setting, an opponent and a seat, among the seats that both took. Repeats are averaged within a block,
+    blocks have equal weights, and a draw counts if both sides have every block on it. Between players, matches against
+    themselves are left out, and meeting each other counts as one opponent.
 
     Args:
         rows: A row per match and seat with `match`, `draw`, `seat`, `player` and `opponent`, such as those of
-            `models.seat_frame`; columns that are missing part nothing.
+            `models.seat_frame`; missing columns are ignored.
         one: The first side.
         two: The side whose values are subtracted.
         column: The column to compare.
@@ -78,7 +79,7 @@ def contrast(
     if is_exact(found):
         cells = found.groupby([side, *blocks])[column].mean()
         return Contrast(Sample([float((cells[one] - cells[two]).mean())], [0], exact=True))
-    # All settings, opponents and seats are one block where there are no such columns.
+    # Without such columns, all settings, opponents and seats are one block.
     cells = found.assign(all=0).groupby([side, "draw", "all", *blocks])[column].mean()
     apart = [cells[name].unstack(["all", *blocks]) for name in (one, two)]
     more = apart[0].reindex(apart[0].index.union(apart[1].index)) - apart[1]
@@ -97,7 +98,7 @@ def blocked_rows(
     by: Sequence[str],
     opponents: Sequence[str] | None,
 ) -> tuple[pd.DataFrame, list[str]]:
-    """Return the rows that `contrast` compares and the columns that make their blocks; raises what it does."""
+    """Return the rows that `contrast` compares and the columns that define their blocks; raises the same errors."""
     known = with_value(rows, column).astype({column: float})
     found = known[known[side].isin([one, two])]
     if side == "player" and "opponent" in found:
@@ -132,7 +133,7 @@ def _shared(found: pd.DataFrame, side: str, one: str, two: str, columns: Sequenc
 
 
 def _check_balance(found: pd.DataFrame, side: str, one: str, two: str, columns: Sequence[str]) -> None:
-    """Raise `ValueError` unless both sides have the same values in these columns."""
+    """Raise ValueError unless both sides have the same values in these columns."""
     own, others = (_values(found, side, name, columns) for name in (one, two))
     for name, missing in ((one, others - own), (two, own - others)):
         if missing and columns:
@@ -151,19 +152,19 @@ def contrasts(
     by: Sequence[str],
     opponents: Sequence[str] | None = None,
 ) -> pd.DataFrame:
-    """Compare every pair of players (or treatments) on the draws that both took, within settings.
+    """Compare every pair of players (or treatments) on the draws that both played, within settings.
 
     Args:
-        rows: As of `contrast`.
+        rows: Same as in `contrast`.
         column: The column to compare.
         names: The sides, in order; default: all of `rows`.
         side: The column that names them.
-        by: The columns that name a setting, such as the game's parameters; () where all rows are of one setting.
+        by: The columns that name a setting, such as the game's parameters; () if all rows have the same setting.
         opponents: The opponents to compare against.
 
     Returns:
-        A row per pair `one`, `two` with `NUMBERS`, and `holm`: p corrected for the number of pairs that were tested
-        (Holm 1979). A pair that shares no draw has n = 0. Intervals are of one pair each, not simultaneous.
+        A row per pair `one`, `two` with `NUMBERS`, and `holm`: p corrected for the number of pairs tested (Holm 1979).
+        A pair that shares no draws has n = 0. Each interval is for one pair; they are not simultaneous.
 
     Raises:
         ValueError: Only one side of a pair has a setting or met an opponent.
@@ -181,20 +182,20 @@ def contrasts(
 def behind_best(
     rows: pd.DataFrame, column: str, *, side: str = "player", by: Sequence[str], names: Sequence[str] | None = None
 ) -> pd.DataFrame:
-    """Compare the best player with each other one, corrected for the choice of the best.
+    """Compare the best player with every other one, corrected for the choice of the best.
 
-    The best is the one with the largest mean of its own contrasts, so that it is chosen by the numbers that are tested.
-    p is corrected for all pairs (Holm 1979): where all are alike, at most 5% of studies find anyone behind.
+    The best is the one with the largest mean of its own contrasts, so it is chosen by the numbers that are tested. p is
+    corrected for all pairs (Holm 1979): if all are alike, at most 5% of studies find anyone behind.
 
     Args:
-        rows: As of `contrast`.
-        column: The column to compare; more is better.
+        rows: Same as in `contrast`.
+        column: The column to compare; larger is better.
         side: The column that names the sides.
         by: The columns that name a setting.
         names: The sides; default: all of `rows`.
 
     Returns:
-        The rows of `contrasts` with the best: `best`, `player`, and what the best has more.
+        The rows of `contrasts` that involve the best: `best`, `player`, and by how much the best is ahead.
     """
     pairs = contrasts(rows, column, names, side=side, by=by)
     turned = pairs.assign(one=pairs["two"], two=pairs["one"], value=-pairs["value"], low=-pairs["high"])
@@ -205,14 +206,14 @@ def behind_best(
 
 
 def matched_contrasts(rows: pd.DataFrame, one: str, two: str, column: str, by: Sequence[str]) -> pd.DataFrame:
-    """Compare player `one` with `two` on the same draws, in a row per combination of `by`.
+    """Compare player `one` with `two` on the same draws, with a row per combination of `by`.
 
     Args:
-        rows: As of `contrast`.
+        rows: Same as in `contrast`.
         one: The first player.
         two: The player whose values are subtracted.
         column: The column to compare.
-        by: Columns to group by, such as the opponent, who is then taken literally.
+        by: Columns to group by, such as the opponent, which is then taken literally.
 
     Returns:
         The columns of `by`, then those of `contrasts`; `holm` is corrected for the number of rows.
@@ -227,7 +228,7 @@ def matched_contrasts(rows: pd.DataFrame, one: str, two: str, column: str, by: S
 
 
 def as_frame(heads: Sequence[str], names: Sequence[Any], found: Iterable[Estimate]) -> pd.DataFrame:
-    """Return a row per comparison: its names, `NUMBERS`, and `holm`, p corrected for the number of tests."""
+    """Return a row per comparison: its names, `NUMBERS`, and `holm` (p corrected for the number of tests)."""
     rows = [[*name, *(getattr(e, field) for field in NUMBERS)] for name, e in zip(names, found, strict=True)]
     frame = pd.DataFrame(rows, columns=[*heads, *NUMBERS])
     return frame.assign(holm=stats.adjust_p_values(list(frame["p"])))
@@ -238,7 +239,7 @@ def comparison_table(found: pd.DataFrame, what: str = "difference") -> pd.DataFr
 
     Args:
         found: Comparisons with `value`, `low`, `high`, `p` and `holm`; other columns are kept as they are.
-        what: Name of the column that holds the difference and its interval; it should tell the unit.
+        what: Name of the column with the difference and its interval; it should include the unit.
     """
     tested = {name: [format_p(p) for p in found[name]] for name in ("p", "holm")}
     shown = found.assign(value=format_estimates(found), **tested).drop(columns=["low", "high"])
@@ -246,28 +247,28 @@ def comparison_table(found: pd.DataFrame, what: str = "difference") -> pd.DataFr
 
 
 def format_p(p: float) -> str:
-    """Format a p value with two digits, a dash where nothing was tested."""
+    """Format a p value with two digits; a dash if nothing was tested."""
     return "–" if p != p else "< 0.0001" if p < 1e-4 else f"{p:.2g}"
 
 
 # Effects: the difference of each outcome between the values of each factor of a design. It is the least-squares slope
 # on "the second value in place of the first" within each setting of the other factors, with clusters of draws (Liang
-# and Zeger 1986): what both values share, such as a draw, does not count as chance twice. All intervals of a report
-# hold at once (Bonferroni), because the largest differences are picked afterwards.
+# and Zeger 1986), so that chance that both values share, such as a draw, does not count twice. All intervals of a
+# report hold simultaneously (Bonferroni), because the largest differences are picked afterward.
 
 _ROUNDING, _LEVEL = 1e-9, 0.05
 
 
 class Effect(NamedTuple):
-    """The difference of an outcome between two values of a factor.
+    """The difference in an outcome between two values of a factor.
 
     Attributes:
-        outcome: Its column.
+        outcome: The outcome's column.
         factor: The factor's column.
-        first: The value that is compared against.
+        first: The value compared against.
         second: The value whose outcome is larger by `difference`.
-        difference: In the outcome's unit; its interval, or the p of a constant, holds together with those of all other
-            effects.
+        difference: The difference in the outcome's unit; its interval, or the p of a constant, holds simultaneously
+            with those of all other effects.
         size: The absolute difference in standard deviations of matches at the two values.
     """
 
@@ -280,7 +281,7 @@ class Effect(NamedTuple):
 
     @property
     def is_clear(self) -> bool:
-        """True if the difference is not 0, as far as its interval tells."""
+        """True if, according to its interval, the difference is not 0."""
         found = self.difference
         return found.value != 0 if found.status == "exact" else found.low > 0 or found.high < 0 or found.p < _LEVEL
 
@@ -288,19 +289,19 @@ class Effect(NamedTuple):
 def find_effects(
     frame: pd.DataFrame, factors: Mapping[str, Sequence[str]], outcomes: Iterable[str], ordered: Iterable[str] = ()
 ) -> list[Effect]:
-    """Compare the values of each factor with each other, the clear and large differences first.
+    """Compare the values of each factor with each other, and list clear and large differences first.
 
     Args:
-        frame: A row per match, or per match and seat, as of `observations.frame_sample`.
+        frame: A row per match, or per match and seat, as in `observations.frame_sample`.
         factors: Column -> its values in order.
-        outcomes: Columns of numbers, or of yes and no.
-        ordered: Factors whose values are an order, such as numbers: their last is compared with their first alone.
+        outcomes: Numeric or Boolean columns.
+        ordered: Factors whose values are ordered, such as numbers; only the last value is compared with the first.
 
     Returns:
-        An effect for each outcome and pair of values that were played in a same setting of the other factors. The
-        confidence level is 1 - 0.05 / (number of these). A value with a single draw gives no interval (`one`), and
-        differences without variation are `constant`: n draws of the value with the fewer ones have the p of a sign
-        test, 2**(1 - n), corrected by Bonferroni.
+        An effect for each outcome and pair of values that were played in the same setting of the other factors. The
+        confidence level is 1 - 0.05 / (number of pairs compared). A value with a single draw gives no interval (`one`),
+        and differences without variation are `constant`: with n draws of the value that has fewer, p is that of a sign
+        test, 2**(1 - n), with Bonferroni's correction.
     """
     pairs = {
         name: [(values[0], values[-1])] if name in set(ordered) else list(combinations(values, 2))
@@ -322,7 +323,7 @@ def _compare(
     draws, level = list(rows["draw"]), stats.bonferroni_level(count)
     try:
         found = stats.estimate_slope(list(values), list(is_second), list(strata), draws, level=level)
-    except ValueError:  # never played in a same setting
+    except ValueError:  # never played in the same setting
         return
     least, rounding = int(rows.groupby(factor)["draw"].nunique().min()), _ROUNDING * values.abs().max()
     if abs(found.value) <= rounding:

@@ -1,6 +1,6 @@
 """Estimates for groups of matches, with intervals and n, for tables and figures.
 
-Means and shares per group, checks against exact values, and the frames of a sweep that these are computed from.
+Means and shares per group, checks against exact values, and the sweep frames that these are computed from.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ class Measure(NamedTuple):
     Attributes:
         name: Its name with the unit, such as "efficiency (%)".
         column: Its column in the frame.
-        how: `mean` is the mean over matches, `share` the percentage of matches in which the column is above 0; see
-            `observations.Sample`.
+        how: `mean` is the mean over matches, and `share` is the percentage of matches in which the column is above 0;
+            see `observations.Sample`.
         scale: Factor for the values of a mean, such as 1 / 100 for dollars.
     """
 
@@ -64,28 +64,29 @@ def estimate_groups(
 
 
 def estimate_measure(part: pd.DataFrame, measure: Measure, level: float = stats.LEVEL) -> Estimate:
-    """Estimate one measure of one group; missing values are left out, so n may differ between measures."""
+    """Estimate one measure in one group; missing values are left out, so n may differ between measures."""
     if measure.how == "share":
         return percent(share_of(part, part[measure.column] > 0, level))
     return frame_sample(part, measure.column, scale=measure.scale).mean(level=level)
 
 
 def share_of(frame: pd.DataFrame, hit: pd.Series[bool], level: float = stats.LEVEL) -> Estimate:
-    """Return the share, from 0 to 1, of games in which `hit` is true at a seat; a game against itself counts once."""
+    """Return the share, from 0 to 1, of games in which `hit` is True for a seat; a player's game against itself counts
+    once."""
     return frame_sample(frame.assign(hit=hit.astype(float)), "hit").share(level=level)
 
 
 def agreement_hazard(matches: pd.DataFrame) -> pd.DataFrame:
-    """Return, turn by turn, the share of the matches still open that agreed in it, to see a deadline effect.
+    """Return, for each turn, the share of matches still open that reached agreement in it, to show a deadline effect.
 
-    Agreements that pile up in the last turns are the deadline effect of Roth, Murnighan and Schoumaker (1988).
+    A concentration of agreements in the last turns is the deadline effect of Roth, Murnighan and Schoumaker (1988).
 
     Args:
-        matches: The rows of `tables.matches` of one game; for a treatment, its rows.
+        matches: The rows of `tables.matches` for one game, or for one treatment.
 
     Returns:
         A row per turn up to the last agreement: `turn` (moves of both so far), and the fields of `stats.Estimate`: the
-        share, from 0 to 1, with its interval by draws, and as n the matches that were open.
+        share, from 0 to 1, with its interval by draws, and, as n, the number of open matches.
     """
     turns = matches["moves_a"] + matches["moves_b"]
     agreed = turns.where(matches["end"] == "AGREED")
@@ -95,12 +96,12 @@ def agreement_hazard(matches: pd.DataFrame) -> pd.DataFrame:
 
 
 def percent(share: Estimate) -> Estimate:
-    """Return a share in percent."""
+    """Return a share as a percentage."""
     return share._replace(value=100 * share.value, low=100 * share.low, high=100 * share.high)
 
 
 def estimate_table(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
-    """Format the rows of `estimate_groups` as text: a row per group, a column per measure.
+    """Format the rows of `estimate_groups` as text, with a row per group and a column per measure.
 
     Args:
         found: Estimates with `measure` and the columns of `index`.
@@ -110,26 +111,26 @@ def estimate_table(found: pd.DataFrame, index: Sequence[str]) -> pd.DataFrame:
 
 
 def _spread(found: pd.DataFrame, texts: Sequence[str], index: list[str]) -> pd.DataFrame:
-    """Put the texts of estimates into a row per group and a column per measure, in the order of the estimates."""
+    """Arrange the texts of estimates in a row per group and a column per measure, in the order of the estimates."""
     table = found.assign(text=texts).pivot(index=index, columns="measure", values="text")
     table.columns.name = None
     return table.loc[found.set_index(index).index.drop_duplicates(), list(dict.fromkeys(found["measure"]))]
 
 
 def format_estimates(found: pd.DataFrame, *, n: bool = False) -> list[str]:
-    """Format the estimate of each row with its interval, and with what it rests on if `n` is set."""
+    """Format the estimate in each row with its interval and, if `n` is set, with what it is based on."""
     return [format_estimate(row_estimate(row), n=n) for row in found.itertuples()]
 
 
 def row_estimate(row: Any) -> Estimate:
-    """Return the estimate in a row of a frame, where whole numbers may have become floats."""
+    """Return the estimate in a row of a frame, in which integers may have become floats."""
     known = {name: getattr(row, name) for name in Estimate._fields if hasattr(row, name)}
     draws = known.get("draws")
     return Estimate(**{**known, "draws": None if draws is None or draws != draws else int(draws)})
 
 
 def format_estimate(estimate: Estimate, *, n: bool = True) -> str:
-    """Format an estimate with its interval, if it has one, and with its n if `n` is set."""
+    """Format an estimate with its interval, if it has one, and, if `n` is set, with its n."""
     if estimate.value != estimate.value:
         return "unknown, n = 0" if n else "unknown"
     known = estimate.low == estimate.low
@@ -138,10 +139,10 @@ def format_estimate(estimate: Estimate, *, n: bool = True) -> str:
 
 
 def group_means(frame: pd.DataFrame, by: Sequence[str], column: str, level: float = stats.LEVEL) -> pd.DataFrame:
-    """Return a row per combination of `by` with the mean of `column`, in the order of the frame.
+    """Return the mean of `column` for each combination of `by`, in the order of the frame.
 
     Args:
-        frame: As of `observations.frame_sample`; rows without a value are left out.
+        frame: Same as in `observations.frame_sample`; rows without a value are left out.
         by: Columns to group by.
         column: The column to average.
         level: Confidence level of the interval, from 0 to 1.
@@ -175,7 +176,7 @@ _UNPLAYED = "(not played in this run)"
 
 
 def estimate_text(found: pd.DataFrame, **where: object) -> str:
-    """Format the estimate of the one row with these column values; a placeholder if this run did not play it."""
+    """Format the estimate in the only row with these column values; a placeholder if this run did not play it."""
     for column, value in where.items():
         found = found[found[column] == value]
     known = found.dropna(subset=["value"])
@@ -183,10 +184,11 @@ def estimate_text(found: pd.DataFrame, **where: object) -> str:
 
 
 def join_paragraphs(*paragraphs: Sequence[str]) -> str:
-    """Join paragraphs of a heading and independent sentences, leaving out sentences about matches that were not played.
+    """Join paragraphs, each a heading and independent sentences, leaving out sentences about matches that were not
+    played.
 
-    Such sentences contain the placeholder of `estimate_text`. A heading without sentences is left out too, and a
-    closing line says that the run is only a part of the plan.
+    Such sentences contain the placeholder of `estimate_text`. A heading without sentences is also left out, and a
+    closing line says that the run covers only part of the plan.
     """
     kept = [[sentence for sentence in sentences if _UNPLAYED not in sentence] for _, *sentences in paragraphs]
     texts = [" ".join([heading, *known]) for (heading, *_), known in zip(paragraphs, kept, strict=True) if known]
@@ -204,18 +206,18 @@ def check_exact(
 ) -> pd.DataFrame:
     """Compare the mean of each measure in each group with its exact expected value.
 
-    All intervals hold simultaneously at the 95% level (Bonferroni), together with those of `others`.
+    All intervals, including those of `others`, hold simultaneously at the 95% level (Bonferroni).
 
     Args:
         frame: A row per independent match.
         by: Columns to group by.
         measures: Column -> title.
-        exact: Called with the group's values of `by`; returns the expected values by column, for those that are known.
-        others: Number of further checks beside these.
+        exact: Called with the group's values of `by`; returns the known expected values by column.
+        others: Number of further checks in addition to these.
 
     Returns:
-        A row per group and measure that is known exactly: the columns of `by`, `measure`, `value`, `low`, `high`, `n`,
-        `exact` and `holds`.
+        A row per group and measure whose exact value is known: the columns of `by`, `measure`, `value`, `low`, `high`,
+        `n`, `exact` and `holds`.
     """
     known = {names: exact(*names) for names in frame[list(by)].drop_duplicates().itertuples(index=False, name=None)}
     count = sum(map(len, known.values())) + others
@@ -227,9 +229,9 @@ def check_exact(
 
 
 def mark_coverage(found: pd.DataFrame) -> pd.DataFrame:
-    """Add the column `holds`: True where `exact` lies from `low` to `high`, missing where there is no interval.
+    """Add the column `holds`: True if `exact` lies between `low` and `high`, and missing if there is no interval.
 
-    What is known exactly, or the same in all draws, must equal the exact value up to rounding.
+    A value that is known exactly, or is the same in all draws, must equal the exact value up to rounding.
     """
     slack = 1e-9 * found["exact"].abs().clip(lower=1)
     low, high = (found[name].fillna(found["value"]) for name in ("low", "high"))
@@ -238,7 +240,7 @@ def mark_coverage(found: pd.DataFrame) -> pd.DataFrame:
 
 
 def verdict(checks: pd.DataFrame) -> str:
-    """Summarise checks in one sentence: how many exact values lie within their interval, and which are missed."""
+    """Summarize checks in one sentence: how many exact values lie within their intervals, and which do not."""
     tested = checks["holds"].notna()
     met, count, left = int(checks["holds"].sum()), int(tested.sum()), int((~tested).sum())
     more = f" {left} have a single match and no interval." if left else ""
@@ -249,9 +251,10 @@ def verdict(checks: pd.DataFrame) -> str:
 
 
 def check_table(found: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Format checks as text: a row per group, n and draws (0: known exactly), a column per measure.
+    """Format checks as text, with a row per group, columns for n and draws (0: known exactly), and a column per
+    measure.
 
-    Each cell holds the mean with its interval and the exact value in parentheses, marked where it is missed.
+    Each cell contains the mean with its interval and the exact value in parentheses, marked if it is missed.
 
     Args:
         found: The rows of `check_exact`.
@@ -277,13 +280,13 @@ def sweep_matches(path: str | os.PathLike[str]) -> pd.DataFrame:
         The columns of `tables.matches` and `tables.measures`, `agreed`, and the parameters of the match's cell.
 
     Raises:
-        ValueError: The folder is not a sweep's, or a record cannot be read or replayed.
+        ValueError: The folder is not a sweep's folder, or a record cannot be read or replayed.
     """
     return tables.with_parameters(to_frame(read_sweep(Path(path))), path)
 
 
 def per_round(matches: pd.DataFrame, shares: Iterable[str]) -> pd.DataFrame:
-    """Convert `shares` of matches with several rounds to percent, and add each seat's payoff per round.
+    """Convert `shares` of matches with several rounds to percentages, and add each seat's payoff per round.
 
     Args:
         matches: A row per match with `rounds`, `payoff_a`, `payoff_b` and the columns `shares`.
@@ -299,14 +302,14 @@ def per_round(matches: pd.DataFrame, shares: Iterable[str]) -> pd.DataFrame:
 
 
 def without_result(matches: pd.DataFrame) -> pd.DataFrame:
-    """Count the matches that were stopped, aborted, forfeited or not finished, by players and reason.
+    """Count the matches that were stopped, aborted, forfeited or left unfinished, by players and reason.
 
     Args:
         matches: The rows of `tables.matches`.
 
     Returns:
-        Columns `player_a`, `player_b`, `what`, `reason` (of a forfeit, the code of the last rejection), `matches`, and
-        `of`: all matches of these players.
+        Columns `player_a`, `player_b`, `what`, `reason` (for a forfeit, the code of the last rejection), `matches`, and
+        `of`, the number of all matches of these players.
     """
     pair = ["player_a", "player_b"]
     what = matches["stopped"].fillna(matches["end"]).fillna("unfinished")
@@ -326,7 +329,7 @@ def fallbacks_by_player(matches: pd.DataFrame) -> pd.DataFrame:
 
     Returns:
         Columns `player`, `moves` (all of its moves), `fallbacks` (those that a rule made), `why` (codes of the
-        rejections before them, the commonest first), `decided` (matches that such a move of either seat decided), and
+        rejections before them, the most common first), `decided` (matches decided by such a move of either seat), and
         `matches`.
     """
     rows = [
@@ -356,13 +359,13 @@ def by_seat(
     """Reshape a frame of matches to one row per match and seat.
 
     A measure with a column for each seat (`gain_a`, `gain_b`) becomes one column with the seat's own value (`gain`);
-    columns of the whole match are repeated. `player` is the seat's player and `opponent` the other one, and both
-    replace parameters of these names.
+    columns for the whole match are repeated. `player` is the seat's player and `opponent` the other one; both replace
+    parameters with these names.
 
     Args:
         frame: A row per match, with `player_a` and `player_b`.
-        names: The measures that get a column with the seat's own value, beside those of both seats. Default: all that
-            have a column for each seat, in place of those.
+        names: The measures that get a column with the seat's own value in addition to the columns of both seats.
+            Default: all that have a column for each seat, in place of those columns.
         about: Names of the columns for the seat, its player and the other one.
     """
     twice = _names_of_both(frame) if names is None else list(names)
@@ -376,14 +379,15 @@ def by_seat(
 
 
 def _names_of_both(frame: pd.DataFrame) -> list[str]:
-    """List the measures that have a column for each seat: a column `x_a` is one's only if there is an `x_b` too."""
+    """List the measures that have a column for each seat; a column `x_a` belongs to one only if there is also an
+    `x_b`."""
     columns = set(map(str, frame.columns))
     bases = dict.fromkeys(match[1] for name in map(str, frame.columns) if (match := _OF_SEAT.fullmatch(name)))
     return [base for base in bases if {f"{base}_a", f"{base}_b"} <= columns]
 
 
 def payoffs_by_opponent(rows: pd.DataFrame, column: str, order: Sequence[str]) -> dict[str, dict[str, Sample]]:
-    """Collect the observations of each player against each opponent, both seats alike.
+    """Collect the observations of each player against each opponent, pooling both seats.
 
     Args:
         rows: The rows of `by_seat`.

@@ -1,7 +1,7 @@
-"""Export of records as tables that join: matches, seats, turns, replies, proposals and measures.
+"""Export of records as tables that can be joined: matches, seats, turns, replies, proposals and measures.
 
-Records are read once, one match at a time. A table's rows are spooled in parts, so that a column which only later
-matches have (a measure or a parameter of another game) needs no second pass.
+Records are read once, one match at a time. A table's rows are spooled in parts, so that a column that only later
+matches have (a measure or parameter of another game) needs no second pass.
 """
 
 from __future__ import annotations
@@ -48,29 +48,29 @@ from negolab.user_code import describe_failure
 log = logging.getLogger("negolab.analysis")
 
 _AT_ONCE = 500
-"""Matches that become tables at once."""
+"""Number of matches converted to tables at once."""
 ENDINGS = ("csv", "parquet", "xlsx")
 DICTIONARY, README, SETTINGS = "dictionary.csv", "README.txt", "settings.json"
 MATCH_TABLES = (*TABLES, "measures")
-"""Tables that any source has."""
+"""Tables that every source has."""
 GAME_PREFIX = "game_"
-"""Beginning of the columns of a game's parameters in the table of matches."""
+"""Prefix of the columns for a game's parameters in the table of matches."""
 _SET = ("preset", "treatment", "settings_a", "settings_b")
-"""Columns of matches that go to `SETTINGS`, as parameters of the game do, where they never change."""
+"""Columns of matches that, like the game's parameters, go to `SETTINGS` if they never change."""
 
 
 Conditions = Mapping[str, Mapping[str, str | None]]
-"""The condition of each player of a tournament, by the condition's name."""
+"""The values of a tournament's conditions for each player, by the condition's name."""
 
 
 class Exported(NamedTuple):
     """A record to export.
 
     Attributes:
-        keys: What its source knows of the match, by the names of `Tables.keys`.
+        keys: What the source knows about the match, by the names in `Tables.keys`.
         record: The record.
-        replays: False if words were deleted: then it has no proposals, no utterances and no measures.
-        conditions: Those of a tournament.
+        replays: False if words were deleted; the record then has no proposals, utterances or measures.
+        conditions: The conditions of a tournament.
     """
 
     keys: Row
@@ -86,12 +86,12 @@ class Tables(NamedTuple):
     """Everything to export of a run, a sweep or a study.
 
     Attributes:
-        join: Columns that a match's id needs to be unique; they stand in every table.
+        join: Columns needed to make a match's ID unique; they are in every table.
         keys: Further columns of a match.
-        records: The records; none where there are `parts`.
+        records: The records; empty if there are `parts`.
         others: Further tables: their columns and rows.
-        sample: Deals a match, as there may be none yet: it gives tables without rows their columns. None: they are not
-            written.
+        sample: Deals a match to give tables without rows their columns, because there may be no matches yet. None: such
+            tables are not written.
         parts: Parts of the source, and the function that returns the records of one.
     """
 
@@ -104,7 +104,7 @@ class Tables(NamedTuple):
 
 
 class _Settings(msgspec.Struct):
-    """The part of `SETTINGS` that says what was exported: its path from the folder of the tables."""
+    """The part of `SETTINGS` that says what was exported: its path relative to the folder of the tables."""
 
     source: str = ""
 
@@ -113,10 +113,10 @@ class _Tabulated(NamedTuple):
     """Tables of some matches.
 
     Attributes:
-        tables: Columns and rows, by name.
+        tables: Columns and rows by name.
         settings: The values of each setting.
         units: Units of payoffs and of proposals.
-        failures: Matches by what could not be computed for them.
+        failures: Number of matches, by what could not be computed for them.
     """
 
     tables: Mapping[str, tuple[Columns, pa.Table]]
@@ -131,16 +131,16 @@ def export(source: Tables, folder: Path, endings: Sequence[str], path: Path | No
     Args:
         source: What to export.
         folder: An existing folder.
-        endings: Of the files: those of `ENDINGS`.
-        path: Where the records are; None: the caller has seen to it that the folder has no tables of another source.
+        endings: Endings of the files, from `ENDINGS`.
+        path: Where the records are; None if the caller has made sure that the folder has no tables from another source.
 
     Returns:
-        Number of rows by table. A table of matches without rows is written only where the source has a `sample`.
+        Number of rows by table. A table of matches without rows is written only if the source has a `sample`.
 
-    What code of a game cannot compute is left empty, and one line of the log names each cause.
+    Values that a game's code cannot compute are left empty, and the log has one line for each cause.
 
     Raises:
-        ValueError: The folder has tables of another source.
+        ValueError: The folder has tables from another source.
         OSError: A table cannot be written, or the folder was removed, moved or replaced.
     """
     name = "" if path is None else os.path.relpath(path.resolve(), folder.resolve())
@@ -154,7 +154,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str], path: Path | No
         spools = {name: Spool(Path(place) / name) for name in (*MATCH_TABLES, *source.others)}
 
         def add(found: _Tabulated) -> None:
-            # What some matches do not have is None there.
+            # Values that some matches lack are None there.
             before = {None} if spools["matches"].count else set[Any]()
             for name in {**settings, **found.settings}:
                 settings[name] = settings.get(name, before) | found.settings.get(name, {None})
@@ -201,7 +201,7 @@ def export(source: Tables, folder: Path, endings: Sequence[str], path: Path | No
 
 
 def _exported_source(folder: Path) -> str:
-    """Return the source whose tables a folder has; empty if it has none, or does not say."""
+    """Return the source whose tables are in a folder; empty if there are none, or the folder does not say."""
     try:
         return msgspec.json.decode(read_bytes(folder / SETTINGS), type=_Settings).source
     except (OSError, ValueError, RecursionError):
@@ -209,10 +209,10 @@ def _exported_source(folder: Path) -> str:
 
 
 def parse_endings(to: str) -> tuple[str, ...]:
-    """Return the endings that `--to` names, by commas; "both" are csv and parquet.
+    """Return the endings named by `--to`, separated by commas; "both" means csv and parquet.
 
     Raises:
-        ValueError: There is no such ending, or what writes it is not installed.
+        ValueError: There is no such ending, or the package that writes it is not installed.
     """
     endings = tuple(to.replace("both", "csv,parquet").split(","))
     for ending in endings:
@@ -224,7 +224,7 @@ def parse_endings(to: str) -> tuple[str, ...]:
 
 
 def _sampled(source: Tables, failures: Counter[str]) -> Mapping[str, tuple[Columns, pa.Table]]:
-    """Return the columns of a match that nobody has played, and no rows."""
+    """Return the columns of a match that nobody has played, without rows."""
     assert source.sample is not None
     try:
         found = _tabulate(source.join, source.keys, [Exported({}, source.sample())]).tables
@@ -235,11 +235,11 @@ def _sampled(source: Tables, failures: Counter[str]) -> Mapping[str, tuple[Colum
 
 
 def open_tables(source: RecordSource, wanted: Callable[[Record], bool] | None = None) -> Tables:
-    """Return the tables of a source of records; of a sweep, with its cells and their parameters.
+    """Return the tables of a source of records; for a sweep, with its cells and their parameters.
 
     Args:
         source: The source.
-        wanted: Function of a module that is True for the records to export; None: all.
+        wanted: A module-level function that returns True for the records to export (None: all).
 
     Raises:
         ValueError: A status file of the sweep cannot be read.
@@ -312,7 +312,7 @@ def _tabulate(join: Columns, keys: Columns, records: Iterable[Exported]) -> _Tab
 def _match_tables(
     joined: Columns, known: Columns, exported: Exported, failed: measures.Failed
 ) -> Iterator[tuple[str, Iterable[Row], Hashable, Callable[[], Columns]]]:
-    """Yield the tables of one match: name, rows, and the columns, which are the same where the key is."""
+    """Yield the tables of one match: name, rows, key, and columns, which are the same if the key is."""
     keys, record, replays, conditions = exported
     players = {f"_{seat.lower()}": record.header.players[seat] for seat in SEATS} if conditions else {}
     levels = {f"{name}{at}": of.get(player) for name, of in conditions.items() for at, player in players.items()}
@@ -355,7 +355,7 @@ def _condition_column(name: str) -> Column:
 
 @kept_for_last
 def _parameters(params: dict[str, Any]) -> Row:
-    """Return the parameters of a game, each a value of one column; lists and tables are JSON text."""
+    """Return the parameters of a game, each as a value for one column; lists and tables are JSON text."""
     return {f"{GAME_PREFIX}{name}": cells.column_value(value) for name, value in params.items()}
 
 
@@ -366,7 +366,7 @@ def _parameter_column(column: str, game: AnyGame, meanings: Mapping[str, str]) -
 
 
 def _measure_columns(join: Columns, found: Iterable[str], game: AnyGame) -> Columns:
-    """Return the columns of a match's measures, with what they mean and their units."""
+    """Return the columns of a match's measures, with their meanings and units."""
     described = [_measure_column(name, name.removesuffix("_a").removesuffix("_b"), game) for name in found]
     return [*join, MATCH, *described]
 
@@ -381,7 +381,7 @@ def _measure_column(name: str, base: str, game: AnyGame) -> Column:
 
 
 def _in_unit(columns: Columns, units: Mapping[str, set[str]]) -> Columns:
-    """Name the units of payoffs and of proposals where all matches have the same."""
+    """Name the units of payoffs and of proposals if they are the same in all matches."""
     known = {name: found.copy().pop() for name, found in units.items() if len(found) == 1}
     return [column._replace(unit=known.get(column.unit, column.unit)) for column in columns]
 
@@ -391,10 +391,10 @@ def _is_setting(column: str) -> bool:
 
 
 def readme(tables: list[str], key: list[str], to: str) -> str:
-    """Return some lines each for pandas, R and DuckDB: the mean efficiency of matches by end.
+    """Return a few lines each for pandas, R and DuckDB that compute the mean efficiency of matches by end.
 
     Args:
-        tables: The tables that there are.
+        tables: The tables that were written.
         key: The columns that join them.
         to: Ending of the files.
     """

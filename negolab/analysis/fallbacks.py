@@ -1,7 +1,7 @@
-"""Moves that a rule made in place of a player, none of whose replies could be used.
+"""Moves that a rule made in place of a player whose replies could not be used.
 
-A `Forfeited` event is such a fallback if it changed what both seats see or ended the match; otherwise it only cost the
-seat patience, and the seat was asked again. Everything here is read from the events of a record.
+A `Forfeited` event is such a fallback if it changed what both seats see or ended the match; otherwise, it only used up
+patience, and the seat was asked again. Everything here is read from the events of a record.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from negolab.game import SEATS, Invalid, InvalidKind, Reply, Seat
 from negolab.record import Record, start_state, states
 
 TOKEN_LIMITS = ("max_completion_tokens", "max_tokens")
-"""Names of the request's field that limits an answer."""
+"""Possible names of the request field that limits an answer's length."""
 
 
 class Cause(NamedTuple):
-    """The kind and first code of a rejection; of an answer that was cut, the limit in tokens where it is known."""
+    """The kind and first code of a rejection and, for an answer that was cut, the limit in tokens, if known."""
 
     kind: InvalidKind
     code: str
@@ -54,19 +54,20 @@ _KINDS: dict[InvalidKind, str] = {
 
 
 def cause_of(invalid: Invalid, notes: Mapping[str, Any], seat: Seat, reply: Reply | None = None) -> Cause:
-    """Return why a reply was rejected; `notes` are those of its match, with the request fields of its models."""
+    """Return why a reply was rejected; `notes` are its match's notes, which include the request fields of its
+    models."""
     code = invalid.codes[0]
     if code != "cut":
         return Cause(invalid.kind, code)
     fields = notes.get("models", {}).get(seat, {}).get("parameters", {})
     limit = next((fields[name] for name in TOKEN_LIMITS if fields.get(name)), None)
-    # A model that turns out to reason is given more room than its match began with.
+    # A model that turns out to reason gets a higher limit than its match began with.
     is_passed = limit is not None and (((reply and reply.usage) or {}).get("output") or 0) > limit
     return Cause(invalid.kind, code, None if is_passed else limit)
 
 
 def list_causes(causes: Mapping[Cause, int], most: int = 4) -> str:
-    """List causes by frequency, with their counts where there are several."""
+    """List causes by frequency, with counts if there are several causes."""
     texts: Counter[str] = Counter()
     for cause, count in causes.items():
         texts[str(cause)] += count
@@ -80,7 +81,7 @@ class SeatMoves(NamedTuple):
     """The moves of one seat in a match.
 
     Attributes:
-        moves: All of them: accepted replies and fallbacks.
+        moves: Number of all moves: accepted replies and fallbacks.
         causes: For each fallback, why the last reply before it was rejected.
     """
 
@@ -89,7 +90,7 @@ class SeatMoves(NamedTuple):
 
     @property
     def fallbacks(self) -> int:
-        """Moves that a rule made."""
+        """Number of moves that a rule made."""
         return len(self.causes)
 
 
@@ -98,8 +99,8 @@ class Fallbacks(NamedTuple):
 
     Attributes:
         seats: The moves of each seat.
-        decided: True if a fallback was the ending action or the offer that was accepted; in a game that pays as it
-            goes also if it was a proposal of a round that was settled.
+        decided: True if a fallback was the ending action or the accepted offer or, in a game that pays as it goes, a
+            proposal in a round that was settled.
     """
 
     seats: Mapping[Seat, SeatMoves]
@@ -112,7 +113,8 @@ class Fallbacks(NamedTuple):
 
 
 class _Fallback(NamedTuple):
-    """A fallback: event `at` of its record; `joint` if both seats were on turn, `paid` if their round pays at once."""
+    """A fallback: event `at` of its record; `joint` if it was both seats' turn; `paid` if their round pays
+    immediately."""
 
     at: int
     seat: Seat
@@ -121,10 +123,10 @@ class _Fallback(NamedTuple):
 
 
 def find_fallbacks(record: Record) -> Fallbacks:
-    """Find the fallbacks of a match; only one in which a seat forfeited and went on is replayed.
+    """Find the fallbacks of a match; it is replayed only if a seat forfeited and the match continued.
 
-    Where such a record cannot be replayed, because words were deleted or its game is not imported, every forfeit counts
-    as a move.
+    If such a record cannot be replayed, because words were deleted or its game is not imported, every forfeit counts as
+    a move.
     """
     events, notes = record.events, record.header.notes
     forfeits: list[int] = []
@@ -185,6 +187,6 @@ def _movers(event: Event) -> tuple[Seat, ...]:
 
 
 def _ends(events: tuple[Event, ...], at: int) -> bool:
-    """Return True if event `at` is an end by the rules."""
+    """Return True if event `at` ends the match by the rules."""
     event = events[at] if at < len(events) else None
     return isinstance(event, Ended) and event.reason is None

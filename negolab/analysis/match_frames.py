@@ -1,8 +1,8 @@
-"""The matches of a folder of records with their measures, as one table that is kept beside the records.
+"""The matches of a folder of records with their measures, as one table stored next to the records.
 
-Measures replay every match, so they are computed once: a sweep's cell keeps them in `FILE` when it is finished. The
-file names the version of negolab, the records and the code of games of the user's own that it was made from; one that
-was made from others is made anew.
+Measures replay every match, so they are computed only once: a sweep's cell stores them in `FILE` when it is finished.
+The file names the version of negolab, the records, and the code of the user's own games that it was made from; if these
+have changed, it is rebuilt.
 """
 
 from __future__ import annotations
@@ -30,16 +30,17 @@ from negolab.record import Record
 from negolab.sweeps import status
 
 FILE = "matches.parquet"
-"""File of a folder of records: its matches with their measures."""
+"""File in a folder of records that contains its matches with their measures."""
 _MADE_FROM = b"negolab.made_from"
-"""Key of the file's metadata that says what it was made from."""
+"""Key in the file's metadata for what it was made from."""
 _NONE = inferred_schema(MATCHES).empty_table()
 
 
 def read_matches(folder: Path) -> pa.Table:
-    """Return a row per match of a folder of records: the columns of `tables.matches`, `agreed`, and all measures.
+    """Return a row per match in a folder of records: the columns of `tables.matches`, `agreed`, and all measures.
 
-    Reads what is kept beside the records if it was made from them, else measures every match and keeps it.
+    Reads the table stored next to the records if it was made from them; otherwise, measures every match and stores the
+    table.
 
     Raises:
         ValueError: A line is not a record, or a record cannot be replayed.
@@ -50,7 +51,7 @@ def read_matches(folder: Path) -> pa.Table:
 
 
 def measure_folder(folder: Path, records: Iterator[Record]) -> pa.Table:
-    """Measure the records of a folder and keep the table beside them; raises what `read_matches` does."""
+    """Measure the records of a folder and store the table next to them; raises the same errors as `read_matches`."""
     return _kept(folder, _measured(records), _made_from(folder))
 
 
@@ -66,28 +67,28 @@ def _measure_part(part: Part) -> pa.Table:
 
 def _kept(folder: Path, tables: Iterable[pa.Table], made_from: bytes) -> pa.Table:
     found = unify([_NONE, *tables])
-    # In a folder that others own, or on a full disk, it is measured again the next time.
+    # In a folder owned by others, or on a full disk, it is measured again the next time.
     with suppress(OSError), replacing(folder / FILE) as draft:
         pq.write_table(found.replace_schema_metadata({_MADE_FROM: made_from}), draft)
     return found
 
 
 def read_cell(folder: Path) -> pa.Table:
-    """Return the matches of a finished cell of a sweep, with its id in the column `cell`."""
+    """Return the matches of a finished cell of a sweep, with its ID in the column `cell`."""
     found = read_matches(folder)
     return found.add_column(1, "cell", pa.repeat(pa.scalar(folder.name, pa.large_string()), len(found)))
 
 
 def read_sweep(path: Path) -> pa.Table:
-    """Return the matches of all finished cells of a sweep's folder."""
+    """Return the matches of all finished cells in a sweep's folder."""
     none = _NONE.add_column(1, "cell", pa.array([], pa.large_string()))
     finished = (cell for cell in status.subfolders(path / status.CELLS) if (cell / status.FILE).exists())
     return unify([none, *map(read_cell, finished)])
 
 
 def _made_from(folder: Path) -> bytes:
-    """Describe all that the table of a folder depends on, and where it was made: nobody can set a file's `st_ctime`, so
-    that a table in a folder from elsewhere is never believed, nor unpacked."""
+    """Describe everything that a folder's table depends on, and where it was made: nobody can set a file's `st_ctime`,
+    so a table in a folder from elsewhere is never trusted or unpacked."""
     files = [(file, file.stat()) for file in store.record_files(folder)]
     records = [
         (str(file.relative_to(folder)), stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns) for file, stat in files

@@ -1,8 +1,8 @@
-"""Measures of one match, as pure functions of its record, that mean the same in every game.
+"""Measures of one match, as pure functions of its record, with the same meaning in every game.
 
-Gains, offers and distances are counted in the game's `stake_unit`, or in its `unit` (cents in bargaining) where it has
-none. Functions that replay the record raise `ValueError` where it cannot be replayed. `measure_match` adds the measures
-of the game itself, its part `MEASURES`.
+Gains, offers and distances are measured in the game's `stake_unit` or, if it has none, in its `unit` (cents in
+bargaining). Functions that replay the record raise ValueError if it cannot be replayed. `measure_match` adds the game's
+own measures, which are its part `MEASURES`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ STEPS: dict[str, tuple[str, list[tuple[int, int]]]] = {
     "nice": ("gain the other at no cost", [(0, 1)]),
     "silent": ("change nothing for either", [(0, 0)]),
 }
-"""Classes of steps by what they change for the seat and the other (Hindriks, Jonker and Tykhonov 2007)."""
+"""Classes of steps by how they change what the seat and the other get (Hindriks, Jonker and Tykhonov 2007)."""
 _CLASSES = {change: kind for kind, (_, changes) in STEPS.items() for change in changes}
 
 MEANINGS = {
@@ -62,12 +62,12 @@ MEANINGS = {
     **{f"{kind}_steps": f"steps between proposals of the seat that {what}" for kind, (what, _) in STEPS.items()},
     **{f"{kind}_faults": f"rejected replies of the seat, of kind {kind}" for kind in KINDS},
 }
-"""Meanings of the general measures; those of a seat end in `_a` and `_b` in tables."""
+"""Meanings of the general measures; in tables, measures of a seat end in `_a` and `_b`."""
 COUNTED_IN_STAKES = {
     *("joint", "possible", "frontier_distance", "nash_distance", "kalai_smorodinsky_distance"),
     *("loss_no_deal", "loss_bad_deal", "loss_delay", "gain", "first_offer_payoff", "concession"),
 }
-"""General measures in the game's `stake_unit`, or in its `unit` where it has none."""
+"""General measures in the game's `stake_unit` or, if it has none, in its `unit`."""
 
 _OF_SEATS = {
     *("gain", "surplus_share", "irrational_deals", "irrational_offers"),
@@ -78,7 +78,7 @@ _OF_SEATS = {
 GENERAL = [f"{name}{seat}" for name in MEANINGS for seat in (("_a", "_b") if name in _OF_SEATS else ("",))]
 """Names of the general measures in tables."""
 Failed = Callable[[str, Exception], None]
-"""Function that takes note of a measure that raised: called with its name and the error."""
+"""Function that records a measure that raised an error, called with its name and the error."""
 
 BySeat = dict[Seat, float | None]
 Solution = Callable[[tuple[Pair, ...], Pair, bool], Any]
@@ -89,10 +89,10 @@ def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any
 
     Args:
         record: The record of a match, finished or not.
-        failed: Called when a measure raises, which is None then; None: its error is raised.
+        failed: Called when a measure raises an error, which makes it None (None: the error is raised).
 
     Returns:
-        Numbers, True or False, None where undefined. A measure of each seat has two names, ending in `_a` and `_b`.
+        Numbers, True or False, or None if undefined. A measure of each seat has two names, ending in `_a` and `_b`.
 
     Raises:
         ValueError: The record cannot be replayed.
@@ -105,7 +105,7 @@ def measure_match(record: Record, failed: Failed | None = None) -> dict[str, Any
 def _tried(
     what: str, names: Iterable[str], measure: Callable[[], dict[str, Any]], failed: Failed | None
 ) -> dict[str, Any]:
-    """Return the measures with these names, or None for each if they raise and `failed` takes note of it."""
+    """Return the measures with these names, or None for each if they raise an error and `failed` records it."""
     try:
         return measure()
     except Exception as error:  # of the game's own code
@@ -120,7 +120,7 @@ def general_measures(record: Record) -> dict[str, Any]:
     own, made = gains(record), proposals(record)
     joint, possible = surplus(record, own)
     start = _start(record)
-    # In the unit of the frontier.
+    # In the frontier's unit.
     outcome = None if joint is None else ((own["A"] or 0) + start[1][0], (own["B"] or 0) + start[1][1])
     by_seat = {
         "gain": own,
@@ -165,9 +165,9 @@ def _game_measures(record: Record, failed: Failed | None) -> dict[str, Any]:
 
 
 def meaning(game: AnyGame, name: str) -> str:
-    """Return what a measure of a game's own is, as the docstring of its function says; "" where there is none.
+    """Return the meaning of a game's own measure, from the docstring of its function; "" if there is none.
 
-    A function for one measure says it in its first line; one for all of them in a line `name: meaning` for each.
+    A function for one measure states it in its first line; one for all of them has a line `name: meaning` for each.
     """
     own = catalog.part(game, "MEASURES")
     if callable(own):
@@ -183,7 +183,7 @@ def _measure(name: str, function: Callable[[Record], Any], record: Record) -> di
         raise ValueError(f"measure {name!r} of {record.header.game} fails on record {record.id}: {why}") from error
     if value is None or isinstance(value, bool | int | float):
         return {name: value}
-    if isinstance(value, Real):  # such as one of numpy's
+    if isinstance(value, Real):  # such as one of NumPy's
         return {name: float(value)}
     raise ValueError(f"measure {name!r} of {record.header.game} must be a number or None, not {value!r:.80}")
 
@@ -192,11 +192,11 @@ def _measure(name: str, function: Callable[[Record], Any], record: Record) -> di
 
 
 def gains(record: Record) -> BySeat:
-    """Return the gain of each seat above what it has without a deal; may be negative.
+    """Return the gain of each seat above what it has without a deal, which may be negative.
 
     Returns:
-        In trading the gain in own worth, else the payoff less `Game.disagreement` of the start. None where the match
-        paid nothing (it was stopped).
+        In trading, the gain at the seat's own values; otherwise, the payoff minus `Game.disagreement` of the start.
+        None if the match paid nothing (it was stopped).
     """
     if any(record.payoffs[seat] is None for seat in SEATS):
         return {"A": None, "B": None}
@@ -209,14 +209,14 @@ def gains(record: Record) -> BySeat:
 
 
 def surplus(record: Record, own: BySeat | None = None) -> tuple[float | None, float | None]:
-    """Return the joint surplus above no deal (the sum of `gains`) and the largest that the start allowed.
+    """Return the joint surplus over no deal (the sum of `gains`) and the largest one that the start allowed.
 
     Args:
         record: The record of a match.
-        own: Its `gains`, where they are known already.
+        own: Its `gains`, if already known.
 
     Returns:
-        Reached and possible surplus, the latter from `Game.max_joint_payoff`; each None where it is not known.
+        Reached and possible surplus, the latter from `Game.max_joint_payoff`; each is None if unknown.
     """
     own = own or gains(record)
     joint = None if own["A"] is None or own["B"] is None else float(own["A"] + own["B"])
@@ -228,10 +228,10 @@ def surplus(record: Record, own: BySeat | None = None) -> tuple[float | None, fl
 
 
 def efficiency(record: Record, joint: float | None, possible: float | None) -> float | None:
-    """Return the fraction of the possible joint surplus that was reached: at most 1, negative if a deal harmed.
+    """Return the fraction of the possible joint surplus that was reached: at most 1, and negative if a deal did harm.
 
-    0 without a deal, also where waiting shrank what both have without one. None for a match that was stopped, and where
-    the possible surplus is not positive or not known.
+    0 without a deal, even if waiting reduced what both have without one. None for a match that was stopped, or if the
+    possible surplus is unknown or not positive.
     """
     if joint is None or possible is None or possible <= 0:
         return None
@@ -240,9 +240,10 @@ def efficiency(record: Record, joint: float | None, possible: float | None) -> f
 
 
 def surplus_share(own: BySeat, joint: float | None) -> BySeat:
-    """Return each seat's fraction of the joint surplus that was reached, from the `gains` and their sum.
+    """Return each seat's fraction of the reached joint surplus, from the `gains` and their sum.
 
-    The two sum to 1; one is outside 0 to 1 if a seat lost. None unless the joint surplus is positive.
+    The two add up to 1; they are outside the range from 0 to 1 if a seat lost. None unless the joint surplus is
+    positive.
     """
     if joint is None or joint <= 0:
         return {"A": None, "B": None}
@@ -250,14 +251,14 @@ def surplus_share(own: BySeat, joint: float | None) -> BySeat:
 
 
 Start = tuple[tuple[Pair, ...], Pair, bool]
-"""The start's frontier, its disagreement point, and whether lines join the points of the frontier."""
+"""The start's frontier, its disagreement point, and True if lines join the points of the frontier."""
 
 
 def frontier_distance(outcome: Pair | None, start: Start) -> float | None:
-    """Return the Euclidean distance of the payoffs (A, B) to the nearest point of the start's Pareto frontier.
+    """Return the Euclidean distance from the payoffs (A, B) to the nearest point of the start's Pareto frontier.
 
-    Between neighbouring points of `Game.frontier` the frontier is a line if the game is divisible. None for a match
-    that was stopped, for a game of several rounds that each pay, and where the frontier is not known.
+    If the game is divisible, lines join neighboring points of `Game.frontier`. None for a match that was stopped, for a
+    game with several rounds that each pay, or if the frontier is unknown.
     """
     frontier, _, is_joined = start
     if outcome is None or not frontier:
@@ -268,10 +269,11 @@ def frontier_distance(outcome: Pair | None, start: Start) -> float | None:
 
 
 def solution_distance(outcome: Pair | None, solution: Solution, start: Start) -> float | None:
-    """Return the Euclidean distance of the payoffs (A, B) to a bargaining solution of the start.
+    """Return the Euclidean distance from the payoffs (A, B) to a bargaining solution for the start.
 
-    `theory.solutions.nash_point` is that of Nash (1950), `kalai_smorodinsky_point` that of Kalai and Smorodinsky
-    (1975). None as for `frontier_distance`, and where no agreement leaves both at least what they have without one.
+    `theory.solutions.nash_point` is the solution of Nash (1950), and `kalai_smorodinsky_point` is that of Kalai and
+    Smorodinsky (1975). None in the same cases as `frontier_distance`, and if no agreement leaves both with at least
+    what they have without one.
     """
     point = _solve(solution, *start)
     return None if outcome is None or point is None else _distance(outcome, point)
@@ -279,12 +281,12 @@ def solution_distance(outcome: Pair | None, solution: Solution, start: Start) ->
 
 @lru_cache(maxsize=4096)
 def _solve(solution: Solution, *start: Any) -> Any:
-    # Exact fractions are slow, and matches of one deal share its frontier.
+    # Exact fractions are slow, and matches on the same deal share its frontier.
     return solution(*start)
 
 
 def _start(record: Record) -> Start:
-    # Where rounds pay as they go, the frontier is that of the first round only.
+    # If rounds pay as they go, the frontier is only that of the first round.
     frontier = () if record.game.pays_as_it_goes else record.game.frontier(start_state(record))
     return frontier, _alone(record, start_state(record)), record.game.divisible
 
@@ -302,7 +304,7 @@ def _distance(one: Pair, two: Pair) -> float:
 
 
 def _to_line(point: Pair, start: Pair, end: Pair) -> float:
-    """Distance of a point to the nearest point of a line segment."""
+    """Return the distance from a point to the nearest point of a line segment."""
     along = (end[0] - start[0], end[1] - start[1])
     length = along[0] ** 2 + along[1] ** 2
     if not length:
@@ -318,10 +320,10 @@ def _to_line(point: Pair, start: Pair, end: Pair) -> float:
 def concession(record: Record, made: Sequence[Proposal] | None = None) -> BySeat:
     """Return the mean amount by which each seat lowers its own claim from one of its proposals to the next.
 
-    Claims are worth what they would be in the first turn, so that repeating one under discounting is no concession.
-    Negative for a seat that came to ask for more. None with fewer than two proposals, and in split and trading, whose
-    proposals do not replace each other: those of split are for one round each, those of trading for different goods.
-    `made` are the record's proposals, where they are known already.
+    Claims are valued as of the first turn, so that repeating one under discounting is not a concession. Negative for a
+    seat that ended up asking for more. None with fewer than two proposals, and in split and trading, whose proposals do
+    not replace each other: in split, each is for one round, and in trading, they are for different goods. `made` are
+    the record's proposals, if already known.
     """
     claims: dict[Seat, list[float]] = {"A": [], "B": []}
     for one in () if record.game.stakes_add_up else proposals(record) if made is None else made:
@@ -330,9 +332,10 @@ def concession(record: Record, made: Sequence[Proposal] | None = None) -> BySeat
 
 
 def steps(record: Record, made: Sequence[Proposal]) -> dict[str, dict[Seat, int | None]]:
-    """Count each seat's steps from one proposal to its next by the classes of Hindriks, Jonker and Tykhonov (2007).
+    """Count each seat's steps from one of its proposals to the next, by the classes of Hindriks, Jonker and Tykhonov
+    (2007).
 
-    Worths are those of the first turn, in trading what each offer brings by itself. None where rounds each pay.
+    Values are those in the first turn or, in trading, what each offer brings by itself. None if rounds each pay.
     """
     found: Counter[tuple[str, Seat]] = Counter()
     for seat in SEATS:
@@ -344,11 +347,11 @@ def steps(record: Record, made: Sequence[Proposal]) -> dict[str, dict[Seat, int 
 
 
 def first_offer_share(made: Sequence[Proposal], start: Start) -> BySeat:
-    """Return the gain of each seat's first proposal as a part of the most that the zone of agreement holds for it.
+    """Return the gain in each seat's first proposal as a fraction of the most that the zone of agreement offers it.
 
-    A first offer as a share of the zone, as in Galinsky and Mussweiler (2001): 0 gives the seat what it has without a
-    deal, 1 leaves the other no more than that. Worths are those of the first turn. None without a proposal or a zone,
-    and as for `frontier_distance`.
+    It is a first offer as a share of the zone, as in Galinsky and Mussweiler (2001): 0 gives the seat what it has
+    without a deal, and 1 leaves the other no more than that. Values are those in the first turn. None without a
+    proposal or a zone, and in the same cases as `frontier_distance`.
     """
     zone = dict(zip(SEATS, _solve(ideal_gains, *start) or (0, 0), strict=True))
     alone = dict(zip(SEATS, start[1], strict=True))
@@ -357,16 +360,16 @@ def first_offer_share(made: Sequence[Proposal], start: Start) -> BySeat:
 
 
 def irrational_offers(made: Sequence[Proposal], start: Start) -> dict[Seat, int]:
-    """Count each seat's proposals that are worth less to it than no deal, as of the first turn."""
+    """Count each seat's proposals that, as of the first turn, are worth less to it than no deal."""
     alone = dict(zip(SEATS, start[1], strict=True))
     return {seat: sum(one.worths[seat] < alone[seat] for one in made if one.seat == seat) for seat in SEATS}
 
 
 def irrational_deals(record: Record, outcome: Pair | None, start: Start) -> BySeat:
-    """Return 1 for a seat that a deal left with less than no deal would at its end, else 0; None where stopped."""
+    """Return 1 for a seat that a deal left with less than no deal would have at the end, else 0; None if stopped."""
     if outcome is None:
         return {"A": None, "B": None}
-    # What no deal pays may shrink towards 0 with time; only then is the end, which is slow, needed.
+    # What no deal pays may shrink toward 0 over time; only then is the end needed, which is slow to compute.
     is_harmful = record.end == "AGREED" and any(
         paid < max(0, less) for paid, less in zip(outcome, start[1], strict=True)
     )
@@ -375,10 +378,10 @@ def irrational_deals(record: Record, outcome: Pair | None, start: Start) -> BySe
 
 
 def turns_to_deal(record: Record) -> int | None:
-    """Count the accepted replies of both seats in a match that ended in agreement; None for any other end.
+    """Count both seats' accepted replies in a match that ended in agreement; None for any other end.
 
-    Trading and split last as long with a deal as without: for them see `games.trading.measures.first_trade` and the
-    rounds of split.
+    Trading and split last as long with a deal as without one; for these, see `games.trading.measures.first_trade` and
+    the rounds of split.
     """
     if record.end != "AGREED":
         return None
@@ -386,7 +389,8 @@ def turns_to_deal(record: Record) -> int | None:
 
 
 def seconds_to_deal(record: Record) -> float | None:
-    """Return the seconds from the first question to the last answer before a deal; None without one, or if unknown."""
+    """Return the seconds from the first question to the last answer before a deal; None if unknown or without a
+    deal."""
     if record.end != "AGREED":
         return None
     replies = [reply for _, reply, _ in iter_replies(record) if reply is not None]
@@ -398,14 +402,14 @@ def seconds_to_deal(record: Record) -> float | None:
 def losses(
     record: Record, joint: float | None, possible: float | None, made: Sequence[Proposal]
 ) -> dict[str, float | None]:
-    """Split what both left of the possible surplus into no deal, a bad deal and delay.
+    """Split the possible surplus that both left on the table into no deal, a bad deal and delay.
 
     Returns:
         `loss_no_deal`: all of it, in a match without a deal. `loss_bad_deal`: what the agreed deal would have left if
-        it had been made at once, and what it harmed. `loss_delay`: what was lost by a later end (discounting). They sum
-        to the possible less the reached surplus. None where these are not known; delay also where no proposal was
-        accepted as it was made, as in trading, and `loss_bad_deal` then holds both. Where rounds each pay, those
-        without agreement and those never played lose what was possible in them.
+        made immediately, plus any harm it did. `loss_delay`: what was lost by ending later (discounting). They add up
+        to the possible minus the reached surplus. None if these are unknown; `loss_delay` is also None if no proposal
+        was accepted as made, as in trading, and `loss_bad_deal` then includes both. If rounds each pay, those without
+        agreement and those never played lose what was possible in them.
     """
     names = ("loss_no_deal", "loss_bad_deal", "loss_delay")
     if joint is None or possible is None:
@@ -415,7 +419,7 @@ def losses(
         bad = _left_by_rounds(record)
         return dict.fromkeys(names) if bad is None else dict(zip(names, (left - bad, bad, 0.0), strict=True))
     if record.end != "AGREED":
-        # Both have what they have without a deal, less what waiting took of it.
+        # Both have what they have without a deal, minus what waiting cost.
         return dict(zip(names, (possible, 0.0, 0.0 - joint), strict=True))
     at_once = _surplus_at_once(record, made)
     delay = None if at_once is None else at_once - joint
@@ -423,7 +427,8 @@ def losses(
 
 
 def _left_by_rounds(record: Record) -> float | None:
-    """Return what agreed rounds left of what was possible in them, each in its own values; None if not told."""
+    """Return how much was left of what was possible in agreed rounds, with each round at its own values; None if not
+    told."""
     rounds = record.game.details(final_state(record)).get("rounds")
     if rounds is None:
         return None
@@ -431,7 +436,7 @@ def _left_by_rounds(record: Record) -> float | None:
 
 
 def _surplus_at_once(record: Record, made: Sequence[Proposal]) -> float | None:
-    """Return the joint surplus of the accepted proposal, had it been accepted in the first turn."""
+    """Return the joint surplus of the accepted proposal if it had been accepted in the first turn."""
     accepted = accepted_proposal(record, made)
     return None if accepted is None else float(sum(accepted.worths.values()) - sum(_alone(record, start_state(record))))
 

@@ -1,6 +1,6 @@
-"""Results of players, above all language models: a row per match and seat, and estimates that count each deal once.
+"""Results of players, especially language models: a row per match and seat, and estimates that count each deal once.
 
-A deal is a draw of the game's start; coming to terms is called an agreement.
+Here, a deal is a draw of the game's start; coming to terms is called an agreement.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ GROUP = ["setting", "player", "opponent"]
 
 
 def seat_frame(source: Source) -> pd.DataFrame:
-    """Return the rows of `tables.seats` as the estimates take them: without results of matches that have no regular
+    """Return the rows of `tables.seats` in the form used for estimates, without results of matches that have no regular
     end.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        The columns of `tables.seats` and `setting` (game and preset). `stopped` is also "unfinished", where a match has
-        no regular end; `agreed`, `payoff`, `joint` and `possible` of one that was stopped are empty. Players without a
-        name are "?".
+        The columns of `tables.seats` and `setting` (game and preset). `stopped` is also "unfinished" if a match has no
+        regular end; for a match that was stopped, `agreed`, `payoff`, `joint` and `possible` are empty. Players without
+        a name are "?".
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -49,13 +49,14 @@ def seat_frame(source: Source) -> pd.DataFrame:
 
 
 def _has_own_moves(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Return False for a player all of whose moves against an opponent were made by rules: its payoffs are not its."""
+    """Return False for a player whose moves against an opponent were all made by rules, so that its payoffs are not its
+    own."""
     sums = frame.groupby(["player", "opponent"])[["moves", "fallbacks"]].transform("sum")
     return (sums["moves"] > sums["fallbacks"]) | (sums["moves"] == 0)
 
 
 def with_efficiency(frame: pd.DataFrame) -> pd.DataFrame:
-    """Add `efficiency`, the percentage of the possible joint surplus that was reached; NaN where none is possible."""
+    """Add `efficiency`, the percentage of the possible joint surplus that was reached; NaN if none is possible."""
     joint, possible = frame["joint"].astype(float), frame["possible"].astype(float)
     return frame.assign(efficiency=100 * joint / possible.where(possible > 0))
 
@@ -69,11 +70,11 @@ def estimate_seats(frame: pd.DataFrame, unit: str = "points", joint_unit: str | 
         joint_unit: Unit of the joint surplus; default: `unit`.
 
     Returns:
-        A row per setting, player, opponent and measure, with `unit`, `value`, 95% interval `low`, `high`, `n` games
-        and what else `stats.Estimate` has. Games that a run stopped are counted, and are in no share and no mean.
-        An unknown value is NaN with n = 0. Where a rule made moves in some games (`fallbacks`), their share and that of
-        games they decided come first, and each outcome is given once more for the games without such moves; a player
-        that made no move of its own has no payoff.
+        A row per setting, player, opponent and measure, with `unit`, `value`, 95% interval `low`, `high`, `n` games and
+        the other fields of `stats.Estimate`. Games that a run stopped are counted, but are not part of any share or
+        mean. An unknown value is NaN with n = 0. If a rule made moves in some games (`fallbacks`), their share and that
+        of games they decided come first, and each outcome is repeated for the games without such moves; a player that
+        made no moves of its own has no payoff.
     """
     outcomes = [
         (Measure("agreement", "has_agreed", "share"), "%"),
@@ -116,7 +117,7 @@ def _estimate(part: pd.DataFrame, measures: Iterable[tuple[Measure, str]]) -> li
 
 
 NO_FALLBACK = ", no fallback"
-"""Ends the names of measures over the games in which no rule made a move."""
+"""Suffix of the names of measures over the games in which no rule made a move."""
 _DECIDED = Measure("decided by fallback", "decided_by_fallback", "share"), "% of games"
 _CONDUCT = [
     *((Measure(f"{kind} faults", f"{kind}_faults", "share"), "% of games") for kind in KINDS),
@@ -140,12 +141,13 @@ EFFORT = tuple(measure.name for measure, _ in _EFFORT)
 
 
 def overview_table(estimates: pd.DataFrame, chosen: Sequence[str] = OUTCOMES) -> pd.DataFrame:
-    """Format estimates as text: a row per player and opponent, a column per measure, each `value [low, high], n`.
+    """Format estimates as text, with a row per player and opponent and a column per measure, each `value [low, high],
+    n`.
 
-    A value that no game has, or no endpoint reported, is "unknown, n = 0".
+    A value that no game has, or that no endpoint reported, is "unknown, n = 0".
 
     Args:
-        estimates: The rows of `estimate_seats` of one setting.
+        estimates: The rows of `estimate_seats` for one setting.
         chosen: The measures to show.
     """
     shown = estimates[estimates.measure.isin(chosen)]

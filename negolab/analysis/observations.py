@@ -1,13 +1,13 @@
-"""Records and frames as observations: one value per match, one independent draw of chance behind many of them.
+"""Records and frames as observations: one value per match, many of which can share one independent draw of chance.
 
-This is the one place that decides what counts. Records become a `MatchRow`. Frames of matches or seats become a
-`Sample`: rows without a value and stopped ones are left out, copies dropped (`drop_copies`), the rows of a match
-averaged, and what belongs together is labelled. A `Sample` knows its estimates, by the formulas of `stats`.
+This is the only place that decides what counts. A record becomes a `MatchRow`. Frames of matches or seats become a
+`Sample`: rows without a value and stopped ones are left out, copies are dropped (`drop_copies`), the rows of a match
+are averaged, and what belongs together is labeled. A `Sample` computes its estimates with the formulas of `stats`.
 
-A *draw* is the chance in a match: the seed that its start was drawn from, or the start itself where that was given. An
-imported match names its own, as nothing tells that people who had the same numbers shared anything else.
-Treatments that change parameters share it. Two deterministic players play one draw in one seating always alike: a
-second match of theirs is a copy and no observation.
+A *draw* is the chance in a match: the seed that its start was drawn from, or the start itself if that was given. An
+imported match names its own draw, because nothing says that people who had the same numbers shared anything else.
+Treatments that change parameters share draws. Two deterministic players always play the same way on one draw in one
+seating; a second such match is a copy, not an observation.
 """
 
 from __future__ import annotations
@@ -37,13 +37,13 @@ _encoder = msgspec.json.Encoder(enc_hook=encode_set, order="sorted")
 
 
 def deal_id(record: Record) -> str:
-    """Return the deal of a match: a hash of its game's id, all parameters and its start."""
+    """Return the deal of a match: a hash of its game's ID, all parameters and its start."""
     header = record.header
     return _hash([header.game, header.params, _start(record)])
 
 
 def draw_id(record: Record) -> str:
-    """Return the draw of a match: that of its notes, else the seed of its deal, or a hash of a start that was given."""
+    """Return the draw of a match: the one in its notes, else the seed of its deal, or a hash of a given start."""
     seed = record.header.notes.get("draw", record.header.seed)
     return _hash(_start(record)) if seed is None else str(seed)
 
@@ -55,12 +55,13 @@ def _start(record: Record) -> Any:
 
 
 def is_deterministic(record: Record) -> bool:
-    """Return True if both players always play alike on one deal; unknown players, models and people do not."""
+    """Return True if both players always play the same way on a given deal; unknown players, models and people do
+    not."""
     return set(record.header.notes.get(DETERMINISTIC, ())) == set(SEATS)
 
 
 def has_chance(record: Record) -> bool:
-    """Return True if the match's start was drawn: not given, and by a game that draws anything."""
+    """Return True if the match's start was drawn, that is, not given, and the game draws anything."""
     header = record.header
     return header.seed is not None and _draws(header.game, header.preset, msgspec.json.encode(header.params))
 
@@ -77,7 +78,7 @@ def draws_start(game: AnyGame) -> bool:
 def _draws(game: str, preset: str | None, params: bytes) -> bool:
     try:
         return draws_start(catalog.stored_game(game, preset, msgspec.json.decode(params)))
-    except ValueError:  # the code of a researcher's own game is not here: it may draw
+    except ValueError:  # the code of a researcher's own game is missing; it may draw
         return True
 
 
@@ -86,16 +87,16 @@ def _hash(value: Any) -> str:
 
 
 class MatchRow(NamedTuple):
-    """Facts of one match for frames and summaries, computed once from its record.
+    """Facts about one match for frames and summaries, computed once from its record.
 
     Attributes:
         record: The record.
         deal: Its `deal_id`.
         draw: Its `draw_id`.
-        deterministic: True as of `is_deterministic`.
+        deterministic: Its `is_deterministic`.
         chance: True if the game drew its start.
-        stopped: "failed" or "timed out", where a run stopped the match.
-        fallbacks: The moves of each seat, and those that a rule made.
+        stopped: "failed" or "timed out", if a run stopped the match.
+        fallbacks: The moves of each seat, including those that a rule made.
     """
 
     record: Record
@@ -119,7 +120,7 @@ class MatchRow(NamedTuple):
         return not self.stopped and self.record.end not in (None, "ABORTED")
 
     def player(self, seat: Seat) -> str:
-        """Return the name of a seat's player, "?" if it is not known."""
+        """Return the name of a seat's player; "?" if unknown."""
         return self.record.header.players.get(seat, "?")
 
 
@@ -127,10 +128,10 @@ class Sample(NamedTuple):
     """Observations of one kind.
 
     Attributes:
-        values: One number per match; of a share 1 or 0.
+        values: One number per match; for a share, 1 or 0.
         draws: The draw of each; None for numbers that are independent of each other.
-        people: The people who played each, where people did.
-        exact: True if nothing at all was drawn: what is estimated is known.
+        people: The people who played each, if people did.
+        exact: True if nothing at all was drawn, so that what is estimated is known.
     """
 
     values: Sequence[float]
@@ -139,7 +140,7 @@ class Sample(NamedTuple):
     exact: bool = False
 
     def mean(self, *, bounds: tuple[float, float] = stats.UNBOUNDED, level: float = stats.LEVEL) -> Estimate:
-        """Return the mean with an interval by draws and people; see `stats.estimate_mean`."""
+        """Return the mean with an interval based on draws and people; see `stats.estimate_mean`."""
         return self._known(self.values) or stats.estimate_mean(self.values, self._groups, bounds=bounds, level=level)
 
     def share(self, *, level: float = stats.LEVEL) -> Estimate:
@@ -148,7 +149,7 @@ class Sample(NamedTuple):
         return self._known(hits) or stats.estimate_share(hits, self._groups, level=level)
 
     def _known(self, values: Sequence[float]) -> Estimate | None:
-        """Return the mean of numbers of which it is known."""
+        """Return the mean if it is known exactly; otherwise None."""
         is_known = self.exact and values
         return stats.unknown(len(values), sum(values) / len(values), 0, "exact") if is_known else None
 
@@ -168,22 +169,22 @@ def as_sample(values: Values, scale: float = 1) -> Sample:
 
 
 SEAT_COLUMNS = ("(seat)", "(player)", "(opponent)")
-"""Columns of frames with a row per match and seat beside a sweep's parameters; none of those is called so."""
+"""Columns, besides a sweep's parameters, of frames with a row per match and seat; no parameter has such a name."""
 _WHO = ("seat", "player", "opponent", *SEAT_COLUMNS, "player_a", "player_b")
 _PEOPLE = ("participant", "participant_a", "participant_b")
 
 
 def drop_copies(frame: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
-    """Keep one match of each draw, setting and seating between deterministic players, and all other matches.
+    """Keep one match per draw, setting and seating between deterministic players, and all other matches.
 
     Args:
         frame: A row per match, or per match and seat, with `draw`, the players, and `cell` or `deal` for the setting;
-            without `deterministic`, none is a copy.
-        by: Further columns that part settings.
+            without `deterministic`, no match is a copy.
+        by: Further columns that distinguish settings.
     """
     if "deterministic" not in frame or not frame["deterministic"].any():
         return frame
-    # An exact result has no draws: there, the start tells matches apart.
+    # An exact result has no draws, so there the start tells matches apart.
     key = present(frame, *_setting(frame), "deal" if is_exact(frame) else "draw", *_WHO, *by)
     return frame[~(frame["deterministic"].astype(bool) & frame.duplicated(key))]
 
@@ -193,18 +194,18 @@ def _setting(frame: pd.DataFrame) -> tuple[str, ...]:
 
 
 def present(frame: pd.DataFrame, *names: str) -> list[str]:
-    """Return those of the names that are columns of the frame."""
+    """Return the names that are columns of the frame."""
     return [name for name in dict.fromkeys(names) if name in frame]
 
 
 def is_exact(frame: pd.DataFrame) -> bool:
-    """Return True if neither players nor the game draw anything in all rows."""
+    """Return True if neither the players nor the game draw anything in any row."""
     known = "deterministic" in frame and "chance" in frame and len(frame) > 0
     return bool(known and frame["deterministic"].all() and not frame["chance"].any())
 
 
 def with_value(frame: pd.DataFrame, column: str) -> pd.DataFrame:
-    """Leave out rows without a value in a column, and those of matches that a run stopped."""
+    """Drop rows without a value in a column, and those of matches that a run stopped."""
     known = frame[column].notna()
     if "stopped" in frame:
         known &= frame["stopped"].isna() | frame["stopped"].eq(False)
@@ -212,18 +213,19 @@ def with_value(frame: pd.DataFrame, column: str) -> pd.DataFrame:
 
 
 def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sample:
-    """Return the observations in a column: one per match, rows without a value and copies left out.
+    """Return the observations in a column, one per match, without copies and rows that have no value.
 
     Args:
-        frame: A row per match, or per match and seat (their mean then counts), with `match`, `draw`, and where they are
-            known `cell`, `deal`, `deterministic`, `chance`, `stopped` and of people's matches `participant_a` and
-            `participant_b` (or `participant`). Without `match` each row is one; without `draw` each is independent.
+        frame: A row per match, or per match and seat (whose mean then counts), with `match`, `draw` and, if known,
+            `cell`, `deal`, `deterministic`, `chance`, `stopped` and, for people's matches, `participant_a` and
+            `participant_b` (or `participant`). Without `match`, each row is one observation; without `draw`, each is
+            independent.
         column: The column with the values.
         scale: Factor for the values, such as 1 / 100 for dollars.
     """
     rows = drop_copies(with_value(frame, column))
     values = rows[column].astype(float) * scale
-    if key := present(rows, "cell", "match") if "match" in rows else []:  # an id is unique within a cell only
+    if key := present(rows, "cell", "match") if "match" in rows else []:  # an ID is unique only within a cell
         values = values.groupby([rows[name] for name in key], sort=False).mean()
         rows = rows.drop_duplicates(key)
     people = present(rows, *_PEOPLE)
@@ -234,11 +236,11 @@ def frame_sample(frame: pd.DataFrame, column: str, *, scale: float = 1) -> Sampl
 
 
 _ALIKE = 0.9
-"""Matches on the same draw that tell this much as if they were independent are not worth a word."""
+"""If matches on the same draws are at least this informative relative to independent ones, nothing is said about it."""
 
 
 def sample_text(estimate: Estimate) -> str:
-    """Say what an estimate rests on, such as "n = 200 on 100 draws" or "n = 1 (known exactly)"."""
+    """Say what an estimate is based on, such as "n = 200 on 100 draws" or "n = 1 (known exactly)"."""
     n, draws = f"n = {estimate.n:,}", estimate.draws
     if estimate.status == "exact":
         return f"{n} (known exactly)"
@@ -258,5 +260,5 @@ def sample_text(estimate: Estimate) -> str:
 
 
 def format_share(share: float) -> str:
-    """Format a share in percent."""
+    """Format a share as a percentage."""
     return f"{100 * share:.2g}%"

@@ -1,4 +1,4 @@
-"""Work on parts of a source, such as the records of an export: in worker processes where there are many."""
+"""Work on parts of a source, such as the records of an export, in worker processes if there are many."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from negolab.record import decode_raw
 from negolab.store import PART
 
 AUTOMATIC_FROM = 8
-"""Parts above which workers do them: below, their start takes longer than they save."""
+"""Number of parts above which workers do the work; below it, starting them takes longer than they save."""
 _SHOWN_AFTER = 2.0
 """Seconds after which progress is shown."""
 T = TypeVar("T")
@@ -28,23 +28,23 @@ _Job = tuple[int, Callable[[], Any]]
 def work_on(
     jobs: Sequence[Callable[[], T]], take: Callable[[T], object], what: str, parts: Sequence[Part] = ()
 ) -> None:
-    """Call jobs, in worker processes where there are many, and `take` with their results, in their order.
+    """Call jobs, in worker processes if there are many, and call `take` with their results, in order.
 
     Args:
-        jobs: What to call: functions of modules, or partial ones of them.
-        take: Called in this process.
-        what: Title of the bar that shows the progress of longer work.
+        jobs: What to call: module-level functions, or partials of them.
+        take: Called with each result in this process.
+        what: Title of the progress bar shown for longer work.
         parts: The records that the jobs are about, to load their games in the workers.
 
     Raises:
-        ValueError: A job raised it, or ended its worker twice.
-        OSError: A job raised it.
+        ValueError: Raised by a job, or a job ended its worker twice.
+        OSError: Raised by a job.
     """
     code = _code_of(parts)
-    # Many small files, as of a tournament, are little work.
+    # Many small files, such as those of a tournament, are little work.
     is_much = not parts or sum(part.stop - part.start for part in parts) > AUTOMATIC_FROM * PART
     workers = 1 if code is None else count_workers(None, len(jobs), AUTOMATIC_FROM if is_much else len(jobs))
-    off = None if not is_loop_running() else False  # outside notebooks for people at a terminal only
+    off = None if not is_loop_running() else False  # outside notebooks, only for people at a terminal
     with tqdm(total=len(jobs), desc=what, unit="part", file=sys.stderr, delay=_SHOWN_AFTER, disable=off) as bar:
         if workers == 1:
             for job in jobs:
@@ -85,14 +85,14 @@ def _pool(jobs: Sequence[Any], what: str, workers: int, code: list[str], keep: A
 
 
 def load_code(code: Sequence[str]) -> Callable[[Any], Any]:
-    """Load the code of games, in a worker; return the function of a job."""
+    """Load the games' code in a worker, and return the function that runs a job."""
     for pinned in code:
         user_code.load(pinned)
     return _call
 
 
 def _call(job: _Job) -> tuple[Any, _Said]:
-    """Return the result of a job, or the error for its caller to raise, and the warnings for it to repeat."""
+    """Return a job's result, or the error for the caller to raise, and the warnings for the caller to repeat."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
         try:
@@ -103,7 +103,7 @@ def _call(job: _Job) -> tuple[Any, _Said]:
 
 
 def _code_of(parts: Iterable[Part]) -> list[str] | None:
-    """Return the code of games that workers must load, pinned to what runs here; None if they cannot."""
+    """Return the games' code that workers must load, pinned to the code running here; None if they cannot load it."""
     games = {game for part in parts if ":" in (game := _first_game(part))}
     modules = [sys.modules[home] for game in games if (home := game.partition(":")[0]) in sys.modules]
     sources = [user_code.source_of(module) for module in modules]
@@ -112,7 +112,7 @@ def _code_of(parts: Iterable[Part]) -> list[str] | None:
 
 
 def _first_game(part: Part) -> str:
-    """Return the game of a part's first record, "" if that is none."""
+    """Return the game of a part's first record; "" if it is not a record."""
     try:
         with part.file.open("rb") as lines:
             lines.seek(part.start)

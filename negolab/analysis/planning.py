@@ -1,6 +1,7 @@
-"""Plans of comparisons: the draws they need for the power of Student's t on one difference per draw.
+"""Plans for comparisons: the number of draws they need for a given power of Student's t test on one difference per
+draw.
 
-The variance of a difference is s_b**2 + s_w**2 / m: between draws, and within a draw, which m repeats average out.
+The variance of a difference is s_b**2 + s_w**2 / m, between draws and within a draw, which m repeats average out.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ if TYPE_CHECKING:
 
 LEVEL = 0.05
 MAX_DRAWS = 10**7
-"""Draws beyond which no design is planned."""
+"""Number of draws beyond which no design is planned."""
 _ROUNDING = 1e-9
-"""Standard deviation of differences, relative to the largest value, that is none."""
+"""Standard deviation of differences, relative to the largest value, that counts as zero."""
 _TRUST = 0.2
 """Share of pilots whose variance is too small by more than `Plan.draws_upper` allows for."""
 
@@ -28,12 +29,13 @@ class Plan(NamedTuple):
 
     Attributes:
         s: Standard deviation of one draw's difference, in the outcome's unit.
-        draws: Draws that reach the power.
-        power: The power that they have, from 0 to 1.
+        draws: Number of draws that reach the power.
+        power: Their power, from 0 to 1.
         s_between: Part of `s` between draws; None if the pilot has no repeats.
-        s_within: Part of it within a draw, for one repeat.
-        pilot_draws: Draws of the pilot, 0 without one.
-        draws_upper: Draws that suffice with a confidence of 80%, as the pilot's own variance is an estimate.
+        s_within: Part of `s` within a draw, for one repeat.
+        pilot_draws: Number of draws in the pilot; 0 without one.
+        draws_upper: Number of draws that suffice with 80% confidence, given that the pilot's own variance is an
+            estimate.
     """
 
     s: float
@@ -46,14 +48,14 @@ class Plan(NamedTuple):
 
 
 def plan(effect: float, power: float, s_between: float, s_within: float = 0.0, repeats: int = 1) -> Plan:
-    """Return the least number of draws, two or more, at which a comparison has the power.
+    """Return the smallest number of draws (at least two) with which a comparison has the power.
 
     Args:
         effect: The difference to find, in the outcome's unit.
-        power: The probability to find it at the 5% level, from 0 to 1.
+        power: The probability of finding it at the 5% level, from 0 to 1.
         s_between: Standard deviation of a difference between draws.
         s_within: Standard deviation of a difference within a draw, for one repeat.
-        repeats: Matches of each side on each draw.
+        repeats: Number of matches of each side on each draw.
 
     Raises:
         ValueError: The effect is 0, nothing varies, or no design is large enough.
@@ -78,18 +80,18 @@ def plan_from_pilot(
     """Return the draws that a comparison like a pilot needs.
 
     Args:
-        rows: The pilot's rows, as of `comparisons.contrast`.
+        rows: The pilot's rows, as in `comparisons.contrast`.
         one: The first side.
-        two: The side that it is compared with.
+        two: The side to compare it with.
         column: The outcome.
         effect: The difference to find, in the outcome's unit.
-        power: The probability to find it at the 5% level, from 0 to 1.
-        repeats: Matches of each side on each draw that are planned.
+        power: The probability of finding it at the 5% level, from 0 to 1.
+        repeats: Planned number of matches of each side on each draw.
         side: The column that names the sides.
         by: The columns that name a setting.
 
     Raises:
-        ValueError: As of `contrast` and `plan`; or repeats are planned and the pilot has none.
+        ValueError: As in `contrast` and `plan`, or repeats are planned but the pilot has none.
     """
     from scipy.special import chdtri
 
@@ -123,7 +125,7 @@ def plan_from_pilot(
 
 
 def _power(draws: int, size: float) -> float:
-    """Return the power of a two-sided t test on `draws` differences whose mean is `size` standard deviations."""
+    """Return the power of a two-sided t test with `draws` differences whose mean is `size` standard deviations."""
     from scipy.special import nctdtr, stdtrit
 
     critical, shift = float(stdtrit(draws - 1, 1 - LEVEL / 2)), abs(size) * draws**0.5

@@ -1,4 +1,4 @@
-"""Proposals compared over matches: how players concede, and what a first offer is worth."""
+"""Proposals compared across matches: how players concede, and what a first offer is worth."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from negolab.game import SEATS
 def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame, least: int = 5) -> dict[str, dict[float, Sample]]:
     """Collect what each player claims for itself in its first proposal, its second, and so on.
 
-    Later points are of fewer matches, those that had not ended by then: a curve may fall because its matches change.
+    Later points come from fewer matches, those that had not ended by then, so a curve may fall because its matches
+    change.
 
     Args:
         proposals: The rows of `tables.proposals`.
         matches: The rows of `tables.matches` of the same source.
-        least: Proposals that fewer matches reached are left out.
+        least: Proposals reached by fewer matches are left out.
 
     Returns:
-        Player -> number of the proposal -> payoffs that it would have brought its author, in the unit of the game, one
-        per match (the mean of both seats if the player took both), with their draws; for `charts.trend`.
+        Player -> number of the proposal -> payoffs that the proposal would have brought its author, in the game's unit,
+        one per match (the mean over both seats if the player took both), with their draws; for `charts.trend`.
     """
     rows = _with_deals(proposals, matches)
     curves: dict[str, dict[float, Sample]] = {}
@@ -34,22 +35,22 @@ def concession_curves(proposals: pd.DataFrame, matches: pd.DataFrame, least: int
 
 
 def anchoring(proposals: pd.DataFrame, matches: pd.DataFrame) -> tuple[Estimate, pd.DataFrame]:
-    """Regress what a seat is paid on what its first proposal claimed for it, players and seats held fixed.
+    """Regress what a seat is paid on what its first proposal claimed for it, holding players and seats fixed.
 
-    The slope is an association, not the effect of a first offer: a seat with more at stake both claims and gets more.
-    Matches without a deal count with what they paid; those that were stopped, and copies, are left out.
+    The slope is an association, not the effect of a first offer, because a seat with more at stake both claims and gets
+    more. Matches without a deal count with what they paid; stopped matches and copies are left out.
 
     Args:
         proposals: The rows of `tables.proposals`.
-        matches: The rows of `tables.matches` of the same source. With `gain_a` and `gain_b` of `tables.measures` these
-            are explained, as they must be in trading, where a payoff is a win or a loss.
+        matches: The rows of `tables.matches` of the same source. With `gain_a` and `gain_b` from `tables.measures`,
+            gains are explained instead of payoffs, which is necessary in trading, where a payoff is a win or a loss.
 
     Returns:
         The slope, in payoff per unit of the claim; and the points, a row per match and seat with `player`, `seat`,
         `first_offer_payoff` and `payoff`, for `charts.anchoring`.
 
     Raises:
-        ValueError: The claims of no player vary at any seat.
+        ValueError: No player's claims vary at any seat.
     """
     first = proposals[proposals["number"] == 1].rename(columns={"own_payoff": "first_offer_payoff"})
     rows = _with_deals(first, matches)
@@ -71,7 +72,7 @@ def slope(rows: pd.DataFrame, column: str, x: str) -> Estimate:
         x: The column that may explain it.
 
     Raises:
-        ValueError: `x` does not vary within any player and seat; names the players.
+        ValueError: `x` does not vary within any player and seat; the message names the players.
     """
     known = drop_copies(with_value(rows.dropna(subset=[x]), column))
     strata = list(zip(known["player"], known["seat"], strict=True))

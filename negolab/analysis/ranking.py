@@ -1,7 +1,8 @@
-"""Ranks of entrants who met the same opponents on the same draws, with intervals that hold for all ranks at once.
+"""Ranks of entrants that met the same opponents on the same draws, with intervals that hold for all ranks
+simultaneously.
 
-Ranks follow Mogstad, Romano, Shaikh and Wilhelm (2024). The tests behind them flip the signs of whole draws and take
-the largest statistic over all pairs (Romano and Wolf 2005), which no order of strengths misleads.
+Ranks follow Mogstad, Romano, Shaikh and Wilhelm (2024). The underlying tests flip the signs of whole draws and take the
+largest statistic over all pairs (Romano and Wolf 2005), which is valid for any order of strengths.
 """
 
 from __future__ import annotations
@@ -18,17 +19,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 LEAST_DRAWS = 10
-"""Draws below which no ranks are given."""
+"""Number of draws below which no ranks are given."""
 ALL_FLIPS, FLIPS = 12, 9_999
-"""Draws up to which all flips are tried, and how many random ones are beyond."""
+"""Number of draws up to which all flips are tried, and number of random flips beyond that."""
 _AT_ONCE = 1_000
-"""Random flips that are held at once: with many draws, all of them would take more memory than the matches."""
+"""Number of random flips held at once; with many draws, all of them would take more memory than the matches."""
 _SAME = 1e-9
-"""Relative size below which numbers differ by rounding alone."""
+"""Relative size below which differences between numbers are due to rounding."""
 
 
 class Pair(NamedTuple):
-    """The mean difference of two entrants over draws, its t, and its p corrected for all pairs."""
+    """The mean difference between two entrants over draws, its t, and its p corrected for all pairs."""
 
     one: str
     two: str
@@ -41,15 +42,15 @@ class Ranking(NamedTuple):
     """Strengths and ranks of entrants.
 
     Attributes:
-        draws: Draws on which everybody played everything.
-        left_out: Other draws.
-        mean: Mean per entrant, each seat and opponent weighing equally.
-        strength: Mean less that of all entrants on the same draw.
+        draws: Number of draws on which everybody played everything.
+        left_out: Number of other draws.
+        mean: Mean per entrant, with equal weights for all seats and opponents.
+        strength: Mean minus that of all entrants on the same draws.
         half: Half-width of the strength's 95% interval.
-        ranks: First and last rank that the data allow, with a confidence of 95% for all entrants at once; None below
+        ranks: First and last rank that the data allow, with 95% confidence for all entrants simultaneously; None below
             `LEAST_DRAWS` draws.
         critical: The t beyond which a pair differs.
-        pairs: Every pair.
+        pairs: All pairs.
     """
 
     draws: int
@@ -63,13 +64,13 @@ class Ranking(NamedTuple):
 
 
 def rank(rows: pd.DataFrame, column: str, entrants: Sequence[str], opponents: Sequence[str] | None = None) -> Ranking:
-    """Rank entrants by what they reached against the same opponents on the same draws, in the same seats.
+    """Rank entrants by what they achieved against the same opponents on the same draws, in the same seats.
 
     Args:
         rows: A row per match and seat with `draw`, `seat`, `player` and `opponent`; stopped matches are left out.
         column: The outcome, such as the payoff.
-        entrants: Who is ranked.
-        opponents: Against whom; default: each against all other entrants.
+        entrants: The players to rank.
+        opponents: Their opponents; default: each entrant meets all others.
 
     Raises:
         ValueError: A pairing was never played, or fewer than two draws are complete.
@@ -142,7 +143,8 @@ def _flips(draws: int) -> Iterator[NDArray[Any]]:
 
 
 def _t(signs: NDArray[Any], apart: NDArray[Any]) -> NDArray[Any]:
-    """Return t per row of signs and pair: infinite for a difference that is the same on all draws, 0 for none."""
+    """Return t per row of signs and pair: infinite for a difference that is the same on all draws, and 0 for no
+    difference."""
     import numpy as np
 
     draws, squares = len(apart), (apart**2).sum(axis=0)

@@ -15,12 +15,13 @@ from negolab.record import Record, kept_for_last, said, start_state, states
 
 @kept_for_last
 def iter_replies(record: Record) -> tuple[tuple[Replied | Rejected, Reply | None, Invalid | None], ...]:
-    """Return the result of each request to a seat: its event, the reply if there was one, and the rejection if any."""
+    """Return the result of each request to a seat: its event, the reply (if there was one) and the rejection (if
+    any)."""
     return tuple(replies_in(record.events))
 
 
 def replies_in(events: Sequence[Event]) -> Iterator[tuple[Replied | Rejected, Reply | None, Invalid | None]]:
-    """Yield what `iter_replies` does for a part of a match that begins with a request."""
+    """Yield what `iter_replies` returns, for a part of a match that begins with a request."""
     for at in reply_positions(events):
         event = events[at]
         if isinstance(event, Replied):
@@ -30,7 +31,7 @@ def replies_in(events: Sequence[Event]) -> Iterator[tuple[Replied | Rejected, Re
 
 
 def reply_positions(events: Sequence[Event]) -> list[int]:
-    """Return the indexes of the events that `replies_in` yields; equal events of a record may be one object."""
+    """Return the indices of the events that `replies_in` yields; equal events of a record may be the same object."""
     return [
         at
         for at, event in enumerate(events)
@@ -39,14 +40,15 @@ def reply_positions(events: Sequence[Event]) -> list[int]:
 
 
 def model_cost(record: Record) -> Cost:
-    """Return what the answers of models in a record took."""
+    """Return the cost of the models' answers in a record."""
     return reduce(Cost.plus, (Cost.of_reply(reply) for _, reply, _ in iter_replies(record) if reply), Cost())
 
 
 def agreeing_reply(record: Record) -> tuple[int, Seat, Reply] | None:
     """Return the reply that ended a match in agreement: its number, its seat and its words.
 
-    None for any other end, where both seats or a rule moved last, and in games of several deals, which end unasked.
+    None for any other end, if both seats or a rule moved last, and in games with several deals, which end without a
+    request.
     """
     last = next((event for event in reversed(record.events) if isinstance(event, Stepped | Forfeited)), None)
     if record.end != "AGREED" or not isinstance(last, Stepped) or len(last.seats) > 1 or record.game.stakes_add_up:
@@ -71,7 +73,7 @@ def iter_accepted(record: Record) -> tuple[AcceptedReply, ...]:
     """Return every reply that was a legal action, in order.
 
     Raises:
-        ValueError: The record cannot be replayed; names the event.
+        ValueError: The record cannot be replayed; the message names the event.
     """
     found, before = list[AcceptedReply](), start_state(record)
     for at, (event, after) in enumerate(zip(record.events, states(record), strict=True)):
@@ -86,7 +88,7 @@ def iter_accepted(record: Record) -> tuple[AcceptedReply, ...]:
 def _refusal(events: Sequence[Event], at: int) -> Invalid | None:
     """Return the rejection of the reply that is event `at`.
 
-    A wordless rejection that follows rejects another answer: the other seat's, in a simultaneous move.
+    A wordless rejection that follows rejects a different answer: that of the other seat, in a simultaneous move.
     """
     after = events[at + 1] if at + 1 < len(events) else None
     return after.invalid if isinstance(after, Rejected) and not after.wordless else None
@@ -99,7 +101,8 @@ def codes(record: Record) -> Counter[tuple[Seat, InvalidKind, str]]:
 
 
 def forfeiting_seat(record: Record) -> tuple[Seat, InvalidKind] | None:
-    """Return the seat whose faults ended the match by forfeit, and the kind of its last fault; None without forfeit."""
+    """Return the seat whose faults ended the match by forfeit, and the kind of its last fault; None without a
+    forfeit."""
     if record.end != "FORFEIT":
         return None
     seats = [event.seat for event in record.events if isinstance(event, Forfeited)]
@@ -111,13 +114,13 @@ class Proposal(NamedTuple):
     """A proposal in the reply that is event `at` of its record.
 
     Attributes:
-        a: What it would bring A by itself, if it were accepted.
-        b: The same of B.
+        a: What it would bring A by itself if accepted.
+        b: The same for B.
         terms: What it states, as plain data.
-        total: What A and B would then have, with what earlier rounds or trades brought; None if the other seat could
-            not carry it out.
-        worths: What A and B would have had of it in the first turn, to compare proposals at one date; of one round of
-            several, or of goods, what it brings by itself.
+        total: What A and B would then have, including what earlier rounds or trades brought; None if the other seat
+            could not carry it out.
+        worths: What A and B would have gotten from it in the first turn, so that proposals are compared as of one date;
+            if it is for one round of several, or for goods, what it brings by itself.
     """
 
     at: int
@@ -130,18 +133,18 @@ class Proposal(NamedTuple):
     worths: Mapping[Seat, float]
 
     def pays(self, seat: Seat) -> float:
-        """Return what it would bring a seat by itself."""
+        """Return what the proposal would bring a seat by itself."""
         return self.a if seat == "A" else self.b
 
 
 @kept_for_last
 def proposals(record: Record) -> tuple[Proposal, ...]:
-    """Return every proposal of the accepted replies, in order, by `Game.offered`, `Game.stakes` and `Game.terms`.
+    """Return every proposal in the accepted replies, in order, from `Game.offered`, `Game.stakes` and `Game.terms`.
 
     Empty for games without proposals.
 
     Raises:
-        ValueError: The record cannot be replayed; names the event.
+        ValueError: The record cannot be replayed; the message names the event.
     """
     game, begun = record.game, start_state(record)
     found: list[Proposal] = []
@@ -156,10 +159,10 @@ def proposals(record: Record) -> tuple[Proposal, ...]:
 
 
 def decisive_event(record: Record) -> int:
-    """Return the index of the event in which a match was decided.
+    """Return the index of the event that decided a match.
 
-    In an agreement it is the reply with the proposal that was accepted: the last one that states what the match paid.
-    Without a deal, and where no proposal states that (as in games of several deals), it is the last reply.
+    In an agreement, it is the reply with the accepted proposal, which is the last one that states what the match paid.
+    Without a deal, or if no proposal states that (as in games with several deals), it is the last reply.
 
     Raises:
         ValueError: The record cannot be replayed.

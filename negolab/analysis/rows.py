@@ -1,4 +1,4 @@
-"""Rows of the tables of records: what each match, seat, reply and proposal is told by."""
+"""Rows of the tables of records: the values for each match, seat, reply and proposal."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _match(record: Record) -> Iterator[Row]:
 
 @kept_for_last
 def matched(record: Record) -> Row:
-    """Return the columns `MATCHES` of a match."""
+    """Return the columns `MATCHES` for a match."""
     row = MatchRow.of(record)
     header = record.header
     last = record.events[-1]
@@ -74,7 +74,7 @@ def matched(record: Record) -> Row:
 
 
 def _of_game(record: Record) -> Row:
-    """Return the columns of `MATCHES` that only the game can tell; none where it is not imported."""
+    """Return the columns of `MATCHES` that only the game can provide; empty if it is not imported."""
     try:
         game, begun, agreeing = record.game, start_state(record), agreeing_reply(record)
     except ValueError:
@@ -85,13 +85,13 @@ def _of_game(record: Record) -> Row:
 
 
 def plain(value: Any) -> Any:
-    """Return a value that one field of a table can hold: numbers and words as they are, else JSON text."""
+    """Return a value that one field of a table can hold: numbers and words unchanged, anything else as JSON text."""
     is_plain = value is None or isinstance(value, int | float | str)
     return value if is_plain else msgspec.json.encode(value, enc_hook=encode_set).decode()
 
 
 def has_agreed(row: Row) -> bool | None:
-    """Return True if a match ended in agreement; None where a run stopped it or it is not over."""
+    """Return True if a match ended in agreement; None if a run stopped it or it is not over."""
     return None if row["end"] is None or row["stopped"] else row["end"] == "AGREED"
 
 
@@ -100,7 +100,7 @@ def _seats(record: Record) -> Iterator[Row]:
 
 
 def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
-    """Yield the columns `SEAT_COLUMNS` of both seats of a match from its measures, which may be none."""
+    """Yield the columns `SEAT_COLUMNS` for both seats of a match from its measures, which may be empty."""
     row, header, lost = matched(record), record.header, forfeiting_seat(record)
     notes, names = header.notes.get("models", {}), {seat: header.players.get(seat) for seat in SEATS}
     labels = {seat: notes.get(seat, {}).get("label") or name for seat, name in names.items()}
@@ -135,7 +135,7 @@ def seat_rows(record: Record, found: Mapping[str, Any]) -> Iterator[Row]:
 
 
 def _time(text: str) -> float:
-    """Return a time in seconds since 1970; `ValueError` if it is none, or one that no table can hold."""
+    """Return a time in seconds since 1970; raise ValueError if it is not a time, or is one that no table can hold."""
     time = datetime.fromisoformat(text).timestamp()
     if not 0 <= time < MAX_TIME:
         raise ValueError(f"{text} is not the time of a match")
@@ -151,7 +151,7 @@ _FAULTS = tuple(f"{kind}_faults" for kind in KINDS)
 
 
 def _taken(record: Record, seat: Seat) -> Row:
-    """Return what the answers of a seat's model took; of each, None where one of the answers does not tell."""
+    """Return the cost of a seat's model's answers; each item is None if one of the answers does not report it."""
     answers = _answers(record, seat)
     usages = [reply.usage or {} for reply in answers]
     return {
@@ -269,10 +269,10 @@ def _rounds(record: Record) -> Iterator[Row]:
 
 
 def utterance_rows(record: Record) -> Iterator[Row]:
-    """Yield the columns `UTTERANCES` of each accepted reply that says something beside its moves, in order.
+    """Yield the columns `UTTERANCES` for each accepted reply that says something besides its moves, in order.
 
     Raises:
-        ValueError: The record cannot be replayed; names the event.
+        ValueError: The record cannot be replayed; the message names the event.
     """
     turn_of = {at: turn for turn, at in enumerate(reply_positions(record.events))}
     game, begun = record.game, start_state(record)

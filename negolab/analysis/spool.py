@@ -1,4 +1,4 @@
-"""The rows of one table of an export, kept on disk until all its columns are known."""
+"""The rows of one table of an export, kept on disk until all of its columns are known."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from negolab.analysis.columns import (
 )
 
 CHUNK = 10_000
-"""Rows of a table that are kept in memory."""
+"""Number of rows of a table kept in memory."""
 
 
 class Spool:
@@ -42,7 +42,7 @@ class Spool:
         self.count = 0
 
     def add(self, table: pa.Table, columns: Columns) -> None:
-        """Add rows; their columns may be more than before."""
+        """Add rows, which may have more columns than before."""
         for column in columns:
             self._columns.setdefault(column.name, column)
         self._tables.append(table)
@@ -51,7 +51,7 @@ class Spool:
             self.flush()
 
     def take_columns(self, names: Collection[str]) -> Columns:
-        """Take out columns, and return them."""
+        """Remove columns, and return them."""
         self.flush()
         taken = [column for column in self.typed_columns() if column.name in names]
         for name in names:
@@ -59,7 +59,7 @@ class Spool:
         return taken
 
     def flush(self) -> None:
-        """Write the rows that are kept in memory to a part."""
+        """Write the rows kept in memory to a part."""
         if self._tables:
             self._parts.append(self._folder / f"{len(self._parts)}.parquet")
             with replacing(self._parts[-1]) as draft:
@@ -67,12 +67,12 @@ class Spool:
         self._tables = []
 
     def texts(self) -> list[Callable[[], None]]:
-        """Return functions that each write a part as CSV beside it."""
+        """Return functions that each write a part as CSV next to it."""
         schema = self._schema()
         return [partial(_write_text, part, schema, at == 0) for at, part in enumerate(self._parts)]
 
     def write(self, *files: Path) -> int:
-        """Write the table to each file and return its number of rows."""
+        """Write the table to each file, and return its number of rows."""
         schema = self._schema()
         for file in files:
             if file.suffix == ".csv":
@@ -89,7 +89,7 @@ class Spool:
         return self.count
 
     def _schema(self) -> pa.Schema:
-        """Return one type per column; amounts without any value are numbers."""
+        """Return one type per column; amounts without any values are numeric."""
         parts = [inferred_schema(list(self._columns.values())), *map(pq.read_schema, self._parts)]
         return with_numbers(unified_schema(parts).empty_table().select([*self._columns])).schema
 
@@ -103,5 +103,5 @@ class Spool:
 
 
 def _write_text(part: Path, schema: pa.Schema, names: bool) -> None:
-    """Write a part of a table as CSV beside it."""
+    """Write a part of a table as CSV next to it."""
     write_csv([nullable_frame(conform(pq.read_table(part), schema))], part.with_suffix(".csv"), names=names)

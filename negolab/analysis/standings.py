@@ -1,4 +1,4 @@
-"""The results of a tournament: ranks per game and over games, who met whom, and what conditions changed."""
+"""The results of a tournament: ranks per game and over all games, who met whom, and the effects of conditions."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ COLUMNS = (
     *("share", "joint", "possible", "agreed", "end", "stopped", "decided_by_fallback", "turns", "cost"),
     *("other_share", "rejected", "settings"),
 )
-"""Columns of `Standings.seats`, before one for each condition."""
+"""Columns of `Standings.seats`, followed by one for each condition."""
 _TAKEN = {*COLUMNS, "model", "own", *(column.name.removesuffix("_a") for column in (*MATCHES, *SEAT_COLUMNS))}
-"""Names of columns in tables of matches and seats, which no condition may have."""
+"""Names of columns in tables of matches and seats, which conditions may not have."""
 _OF_MATCHES = (
     *("match", "game", "deal", "draw", "deterministic", "chance", "joint", "possible", "agreed", "end", "stopped"),
     "decided_by_fallback",
     *(f"{name}_{seat}" for name in ("player", "settings", "payoff", "gain") for seat in "ab"),
     *(f"{name}_{seat}" for name in ("moves", "rejected", "cost") for seat in "ab"),
 )
-"""Columns of matches that they are made of, some of which a game may lack."""
+"""Columns of matches from which they are made, some of which a game may lack."""
 OVERALL = "all games"
 MEASURES = (
     Measure("agreed (%)", "agreed", "share"),
@@ -45,28 +45,28 @@ MEASURES = (
     Measure("rejected replies", "rejected"),
     Measure("model cost (US dollars)", "cost"),
 )
-"""Measures of a player's matches beside the payoff: turns are the moves of both, the cost is at list price."""
+"""Measures of a player's matches besides the payoff; turns are the moves of both, and the cost is at list price."""
 
 
 def format_outcome(value: float, unit: str) -> str:
-    """Write an outcome in its unit, dollars to the cent; a dash for NaN."""
+    """Format an outcome in its unit, with dollars to the cent; a dash for NaN."""
     return format_money(100 * value) if unit == "dollars" and value == value else format_significant(value)
 
 
 class Table(NamedTuple):
-    """The ranking of one game, or of all.
+    """The ranking for one game, or for all.
 
     Attributes:
         game: Label of the game, or `OVERALL`.
-        unit: Unit of its outcome.
+        unit: Unit of the outcome.
         ranking: The ranking; None if there is none.
-        why: Reason why there is none.
-        without: The ranking without matches that a rule decided, where there are any.
-        no_zone: Draws left out because no agreement is better for both than none.
-        matches: Matches that it may rest on.
-        decided: Matches that a rule decided.
-        stopped: Matches that failed or timed out.
-        exact: True if neither players nor game draw anything, so that all draws are alike.
+        why: The reason if there is no ranking.
+        without: The ranking without matches that a rule decided, if there are any.
+        no_zone: Number of draws left out because no agreement is better for both than none.
+        matches: Number of matches that it may be based on.
+        decided: Number of matches that a rule decided.
+        stopped: Number of matches that failed or timed out.
+        exact: True if neither the players nor the game draw anything, so that all draws are alike.
     """
 
     game: str
@@ -82,12 +82,12 @@ class Table(NamedTuple):
 
     @property
     def order(self) -> list[str]:
-        """The entrants, the strongest first."""
+        """The entrants, strongest first."""
         strength = self.ranking.strength if self.ranking else {}
         return sorted(strength, key=lambda name: -strength[name])
 
     def leader(self) -> str:
-        """Say who is ahead, by how much, and how sure that is."""
+        """Say who is ahead, by how much, and how certain that is."""
         if self.ranking is None:
             return f"There is no ranking of {self.game}: {self.why}."
         rank, name, mean, above, *_ = self.rows()[0]
@@ -96,7 +96,7 @@ class Table(NamedTuple):
         return f"{name} is ahead in {self.game}{place}: {numbers} (n = {self.matches:,}; {self.counts()})."
 
     def counts(self) -> str:
-        """Say on how many draws the ranking rests, and what was left out."""
+        """Say how many draws the ranking is based on, and what was left out."""
         parts, found = [self.why], self.ranking
         if found is not None:
             parts = ["known exactly: nothing is random" if self.exact else f"{found.draws:,} draws"]
@@ -126,7 +126,7 @@ class Table(NamedTuple):
 
     @property
     def heads(self) -> list[str]:
-        """The heads of `rows`."""
+        """The column heads of `rows`."""
         unit = f" ({self.unit})" if self.unit not in ("", "dollars") else ""
         beside = ["mean, no rule decided"] if self.without is not None else []
         return ["rank", "player", f"mean{unit}", "above the average", *beside]
@@ -142,7 +142,7 @@ class Standings:
         units: The unit of payoffs in each game that has been read.
 
     Raises:
-        ValueError: It is not the folder of a tournament, or a record cannot be read.
+        ValueError: It is not a tournament's folder, or a record cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -158,9 +158,9 @@ class Standings:
 
     @cached_property
     def seats(self) -> pd.DataFrame:
-        """A row per match and seat, with the label of its game, the share of what was attainable, and conditions.
+        """A row per match and seat, with the label of its game, the share of what was attainable, and the conditions.
 
-        The share is the seat's gain above no deal as a part of the largest joint gain.
+        The share is the seat's gain over no deal as a fraction of the largest joint gain.
         """
         frames = [self._seats(game, folder) for game, folder in manifest.game_folders(self.path, self.about).items()]
         found = pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
@@ -187,7 +187,7 @@ class Standings:
         return found[list(COLUMNS)]
 
     def players(self) -> str:
-        """Say who each label is, with its settings where it is a model."""
+        """Say who each label is, with its settings if it is a model."""
         facts: dict[str, Any] = {}
         for folder, _ in self._plans.values():
             facts |= manifest.read(folder)["players"]
@@ -204,13 +204,13 @@ class Standings:
         return list(self.seats["game"].unique())
 
     def rows(self, game: str) -> pd.DataFrame:
-        """Return the rows of `seats` of a game, draws without a zone of agreement left out."""
+        """Return the rows of `seats` for a game, without draws that have no zone of agreement."""
         rows = self.seats[self.seats["game"] == game]
         return rows[~rows["draw"].isin(_no_zone(rows))]
 
     @cached_property
     def tables(self) -> list[Table]:
-        """The ranking by payoff of each game, then that by shares over all, if there are several."""
+        """The ranking by payoff for each game, then, if there are several, the ranking by shares over all games."""
         found = [self._table(game, self.units[game], self.rows(game), "payoff") for game in self.games]
         if len(found) > 1:
             parts = [self.rows(game) for game in self.games]
@@ -230,9 +230,9 @@ class Standings:
         return Table(game, unit, found, why, without, *counted, is_exact(rows))
 
     def _rank(self, rows: pd.DataFrame, column: str) -> tuple[Ranking | None, str]:
-        """Rank the entrants who played all of these games; None and the reason if they cannot be ranked."""
+        """Rank the entrants that played all of these games; None and the reason if they cannot be ranked."""
         if is_exact(rows):
-            rows = rows.assign(deterministic=False)  # each draw is then a copy, and all of them say the same
+            rows = rows.assign(deterministic=False)  # each draw is then a copy, and all of them give the same result
         games = rows["game"].nunique()
         per = rows.groupby("player")["game"].nunique()
         names = [name for name in self.entrants if per.get(name, 0) == games]
@@ -249,28 +249,28 @@ class Standings:
         return found.assign(n=rows.groupby(["player", "opponent"])["match"].nunique()).reset_index()
 
     def _paid(self, game: str) -> pd.DataFrame:
-        """Return the rows of a game with a payoff, with agreements as numbers and the share of the possible gain."""
+        """Return a game's rows that have a payoff, with agreements as numbers and the share of the possible gain."""
         rows = with_value(self.rows(game), "payoff")
         efficiency = rows["joint"].astype(float) / rows["possible"].astype(float)
         return rows.assign(agreed=rows["agreed"].eq(True).astype(float), joint_share=efficiency)
 
     def profiles(self, game: str) -> pd.DataFrame:
-        """Return what the matches of each player in a game were like: the `MEASURES` that are known, with intervals, as
-        `estimate_groups` does; rejected replies where there are any."""
+        """Return what each player's matches in a game were like: the known `MEASURES` with intervals, as in
+        `estimate_groups`, and rejected replies, if there are any."""
         rows = self._paid(game)
         shown = [measure for measure in MEASURES if measure.column != "rejected" or rows["rejected"].any()]
         found = estimate_groups(rows, {"player": "player"}, shown)
         return found[found["n"] > 0]
 
     def best_replies(self, game: str) -> dict[str, str]:
-        """Return who was paid most against each opponent."""
+        """Return, for each opponent, the player that was paid the most against it."""
         cross = self.cross(game)
         best = cross.loc[cross.groupby("opponent")["payoff"].idxmax()]
         return dict(zip(best["opponent"], best["player"], strict=True))
 
     def head_to_head(self, game: str) -> pd.DataFrame:
-        """Return by how much one of two players was paid more in their own matches, a row per pair, corrected by Holm
-        for the number of pairs."""
+        """Return how much more one of two players was paid in their own matches, with a row per pair and Holm's
+        correction for the number of pairs."""
         rows, pairs, found = self.rows(game), [], []
         for one, two in combinations([*self.about["players"]], 2):
             own = rows[rows["player"].isin([one, two]) & rows["opponent"].isin([one, two])]
@@ -282,12 +282,12 @@ class Standings:
         return as_frame(["one", "two"], pairs, found)
 
     def condition_effects(self) -> Iterator[tuple[str, pd.DataFrame]]:
-        """Yield each condition with the differences in the share of what was attainable between its values, within
+        """Yield each condition with the differences between its values in the share of what was attainable, within
         games and players and against the same opponents."""
         bases = self.about["bases"]
         rows = self.seats[self.seats["share"].notna()]
         rows = rows.assign(model=rows["player"].map(bases), own=rows["opponent"].map(bases))
-        rows = rows[rows["model"] != rows["own"]]  # whom only some of the values meet
+        rows = rows[rows["model"] != rows["own"]]  # which only some of the values meet
         for name in self.conditions:
             others = [other for other in self.conditions if other != name]
             try:
@@ -296,7 +296,7 @@ class Standings:
                 continue
 
     def pairings(self) -> pd.DataFrame:
-        """Return a row per pairing of each game: matches planned and played, and how they ended."""
+        """Return a row per pairing in each game: matches planned and played, and how they ended."""
         rows = self.seats[self.seats["seat"] == "A"]
         pairs = ["--".join(sorted(pair)) for pair in zip(rows["player"], rows["opponent"], strict=True)]
         ended = {"agreed": rows["agreed"].eq(True), "stopped": rows["stopped"].notna()}
@@ -308,7 +308,7 @@ class Standings:
 
     @cached_property
     def _plans(self) -> dict[tuple[str, frozenset[str]], tuple[Path, manifest.Pairing]]:
-        """The folder and the plan of each pairing, by its game and players."""
+        """The folder and plan of each pairing, by its game and players."""
         files = (
             (game, file.parent, manifest.read_pairing(file.parent))
             for game, folder in manifest.game_folders(self.path, self.about).items()
@@ -317,8 +317,8 @@ class Standings:
         return {(game, frozenset((plan.a, plan.b))): (folder, plan) for game, folder, plan in files}
 
     def examples(self) -> dict[tuple[str, str, str], Record]:
-        """Return a match of each pairing in each seating, by its game and the players at A and B: on the first draw of
-        the game, where it has been played."""
+        """Return a match of each pairing in each seating, by its game and the players at A and B, on the game's first
+        draw if it has been played."""
         rows = self.seats[(self.seats["seat"] == "A") & self.seats["stopped"].isna()]
         first = rows.assign(at=rows.groupby(["game", "draw"], sort=False).ngroup()).sort_values("at", kind="stable")
         keys = ["game", "player", "opponent"]
@@ -341,18 +341,18 @@ class Standings:
 
 
 def check_conditions(names: Iterable[str]) -> None:
-    """Raise ValueError for a condition that has the name of another column."""
+    """Raise ValueError for a condition with the name of another column."""
     if taken := sorted(_TAKEN.intersection(names)):
         raise ValueError(f"conditions: {taken[0]} is a column of a table: choose another name")
 
 
 def is_tournament(fields: Mapping[str, Any]) -> bool:
-    """Return True for the manifest of a tournament."""
+    """Return True for a tournament's manifest."""
     return "entrants" in fields
 
 
 def align(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield rows of texts as lines in columns, words on the left and numbers on the right."""
+    """Yield rows of texts as lines in aligned columns, with words on the left and numbers on the right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:
         cells = (
@@ -363,6 +363,6 @@ def align(rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def _no_zone(rows: pd.DataFrame) -> list[str]:
-    """Return the draws of a game on which no agreement is better for both than none."""
+    """Return a game's draws on which no agreement is better for both than none."""
     possible = rows.groupby("draw")["possible"].max()
     return list(possible[possible <= 0].index)

@@ -1,7 +1,7 @@
-"""Means, shares, contrasts and slopes with 95% intervals, where one independent observation is a draw of chance.
+"""Means, shares, contrasts and slopes with 95% intervals, in which one independent observation is a draw of chance.
 
-Matches on one draw depend on each other, and so do those of people who met. An estimate therefore rests on clusters:
-its `Groups` are the draws, the groups of people, or both.
+Matches on the same draw depend on each other, and so do those of people who met. An estimate is therefore based on
+clusters: its `Groups` are the draws, the groups of people, or both.
 """
 
 from __future__ import annotations
@@ -14,32 +14,33 @@ if TYPE_CHECKING:
 
 LEVEL = 0.95
 FEW_DRAWS = 10
-"""With fewer draws an interval says so beside it."""
+"""With fewer draws than this, a note appears beside an interval."""
 NAN = float("nan")
 UNBOUNDED = float("-inf"), float("inf")
 _SAME = 1e-9
-"""Standard error below which values count as the same, relative to the largest of them."""
+"""Standard error, relative to the largest value, below which values count as the same."""
 
 Status = Literal["none", "exact", "one", "constant", "interval"]
-"""State of knowledge: nothing; all, since nothing was drawn; one draw; the same in all draws; an interval."""
+"""State of knowledge: nothing; everything, because nothing was drawn; one draw; the same value in all draws; an
+interval."""
 
 
 class Estimate(NamedTuple):
-    """A value with its interval and what it rests on; what is not known is NaN.
+    """A value with its interval and what it is based on; unknown values are NaN.
 
     Attributes:
         value: The estimate.
         low: Lower bound of its interval.
         high: Upper bound.
-        n: Number of matches; of a contrast, of draws.
-        draws: Number of draws; 0 if nothing was drawn, None where observations are no matches.
-        status: What is known of it.
-        groups: Number of independent clusters: of draws, or of people who met.
-        half: Half of the interval's width, before it is cut at the bounds of the outcome.
+        n: Number of matches; for a contrast, number of draws.
+        draws: Number of draws; 0 if nothing was drawn, None if observations are not matches.
+        status: What is known about it.
+        groups: Number of independent clusters (of draws, or of people who met).
+        half: Half the interval's width, before it is cut at the bounds of the outcome.
         skewed: True if the values are too skewed for this interval with so few draws.
-        effective: The number of independent matches that would be as informative.
-        p: Of a contrast, the p value of no difference.
-        left_out: Of a contrast, the number of draws on which one of the sides did not play everything.
+        effective: Number of independent matches that would be equally informative.
+        p: For a contrast, the p value for no difference.
+        left_out: For a contrast, the number of draws on which one of the sides did not play everything.
     """
 
     value: float
@@ -62,7 +63,8 @@ class Estimate(NamedTuple):
 
     @property
     def differ(self) -> float:
-        """Of a constant, the largest share of draws that may differ (Hanley and Lippman-Hand 1983)."""
+        """If all draws gave the same value, the upper bound on the share of draws that differ (Hanley and Lippman-Hand
+        1983)."""
         return float(1 - (1 - LEVEL) ** (1 / self.groups))
 
 
@@ -74,7 +76,7 @@ def unknown(n: int = 0, value: float = NAN, draws: int | None = None, status: St
 def bonferroni_level(count: int) -> float:
     """Return the Bonferroni-adjusted level for `count` simultaneous 95% intervals (Dunn 1961).
 
-    Holds for any dependence between the intervals.
+    It holds for any dependence between the intervals.
     """
     return 1 - (1 - LEVEL) / max(count, 1)
 
@@ -86,12 +88,12 @@ Labels = Sequence[Hashable]
 
 
 class Groups:
-    """The independent clusters of observations: of draws, of people who met, or of both (two ways).
+    """The independent clusters of observations, by draws, by people who met, or by both (two-way).
 
     Args:
         draws: The draw of each observation; None if each is independent.
-        people: The people of each observation, if people played; those who met, directly or through others, are one
-            group. Where each draw belongs to one group, or each group to one draw, the larger of the two counts alone.
+        people: The people in each observation, if people played; those who met, directly or through others, are one
+            group. If each draw belongs to one group, or each group to one draw, only the larger of the two counts.
     """
 
     def __init__(self, n: int, draws: Labels | None, people: Sequence[Sequence[Hashable]] | None = None) -> None:
@@ -111,8 +113,9 @@ class Groups:
     def variance(self, rest: NDArray[Any], parameters: int = 1) -> float:
         """Return the cluster-robust variance of a sum of n residuals or scores, divided by n squared.
 
-        With the factor G / (G - 1) of Liang and Zeger (1986); two ways as Cameron, Gelbach and Miller (2011), where the
-        sum can fall below either part by chance. `parameters` beyond a mean take (n - 1) / (n - k).
+        It uses the factor G / (G - 1) of Liang and Zeger (1986) and, for two-way clusters, the method of Cameron,
+        Gelbach and Miller (2011), in which the sum can fall below either part by chance. With `parameters` beyond a
+        mean, it is multiplied by (n - 1) / (n - k).
         """
         n = len(rest)
         ways = [_one_way(rest, codes) for codes in self._ways]
@@ -140,7 +143,7 @@ def _one_way(rest: NDArray[Any], codes: list[int]) -> float:
 
 
 def _who_met(people: Sequence[Sequence[Hashable]]) -> list[Hashable]:
-    """Return for each observation the first of all people who met, directly or through others."""
+    """Return, for each observation, the first of all people who met, directly or through others."""
     first: dict[Hashable, Hashable] = {}
 
     def find(one: Hashable) -> Hashable:
@@ -164,10 +167,11 @@ def estimate_mean(
     bounds: tuple[float, float] = UNBOUNDED,
     level: float = LEVEL,
 ) -> Estimate:
-    """Return the mean of matches with Student's t interval, clusters - 1 degrees of freedom.
+    """Return the mean of matches with Student's t interval, with clusters - 1 degrees of freedom.
 
-    It is `skewed` where Cochran's rule asks for more clusters: more than 25 times the squared skewness of their sums
-    (Cochran 1977, Sampling Techniques, 2.15). No warning is no proof: a sample may have missed the tail.
+    It is `skewed` if Cochran's rule requires more clusters: more than 25 times the squared skewness of their sums
+    (Cochran 1977, Sampling Techniques, 2.15). The absence of a warning proves nothing, because a sample may have missed
+    the tail.
 
     Args:
         values: One value per match.
@@ -208,8 +212,8 @@ def _is_skewed(sums: NDArray[Any]) -> bool:
 def estimate_share(hits: Sequence[bool], groups: Groups | None = None, *, level: float = LEVEL) -> Estimate:
     """Return the share of matches that are hits, from 0 to 1, with the interval of Clopper and Pearson (1934).
 
-    It takes the effective number of matches p (1 - p) / v, corrected for the clusters' degrees of freedom, at most n
-    (Korn and Graubard 1998). Where all matches are alike v says nothing, and clusters count.
+    It uses the effective number of matches p (1 - p) / v, corrected for the clusters' degrees of freedom, but at most n
+    (Korn and Graubard 1998). If all matches are alike, v says nothing, and the number of clusters is used.
 
     Args:
         hits: One flag per match.
@@ -239,13 +243,13 @@ def estimate_share(hits: Sequence[bool], groups: Groups | None = None, *, level:
 
 
 def estimate_difference(differences: Sequence[float], *, left_out: int = 0) -> Estimate:
-    """Return the mean of one difference per draw, with Student's t interval and the p value of no difference.
+    """Return the mean of one difference per draw, with Student's t interval and the p value for no difference.
 
-    p is below 0.05 exactly where the interval excludes 0. A constant difference has the p of a sign test, 2**(1 - n).
+    p is below 0.05 if and only if the interval excludes 0. A constant difference has the p of a sign test, 2**(1 - n).
 
     Args:
         differences: One difference per draw.
-        left_out: Number of draws that are not among them.
+        left_out: Number of draws not included.
     """
     from scipy.special import stdtr
 
@@ -260,7 +264,7 @@ def estimate_difference(differences: Sequence[float], *, left_out: int = 0) -> E
 
 
 def t_quantile(df: int, level: float = LEVEL) -> float:
-    """Return the quantile of Student's t that an interval of this level reaches to on either side."""
+    """Return the quantile of Student's t to which an interval of this level extends on either side."""
     from scipy.special import stdtrit
 
     return float(stdtrit(df, (1 + level) / 2))
@@ -273,9 +277,9 @@ def estimate_slope(
 
     Args:
         values: One value per observation.
-        x: What it may depend on.
-        strata: What is held fixed, such as the player and the seat of each observation.
-        draws: The draw of each.
+        x: The variable that they may depend on.
+        strata: What is held fixed, such as the player and seat of each observation.
+        draws: The draw of each observation.
         level: Confidence level, from 0 to 1.
 
     Raises:
@@ -300,7 +304,7 @@ def estimate_slope(
     return Estimate(slope, slope - half, slope + half, n, groups.draws, "interval", groups.count, half)
 
 
-# Many tests.
+# Multiple tests.
 
 
 def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") -> list[float]:
@@ -322,7 +326,7 @@ def adjust_p_values(p: Sequence[float], method: Literal["holm", "bh"] = "holm") 
     found = np.array([*p], float)
     order = np.argsort(found)[: np.count_nonzero(~np.isnan(found))]  # NaN comes last
     ranked, ranks = found[order], np.arange(1, len(order) + 1)
-    # Not by statsmodels, which runs the garbage collector each time: a second where much is loaded.
+    # Not with statsmodels, which runs the garbage collector each time; that takes a second if much is loaded.
     if method == "holm":
         corrected = np.maximum.accumulate(ranked * ranks[::-1])
     else:

@@ -1,4 +1,4 @@
-"""Summary of a batch: ends of matches, payoffs, rejected replies, and usage of language models."""
+"""Summary of a batch: how matches ended, payoffs, rejected replies, and usage of language models."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ KINDS: tuple[InvalidKind, ...] = ("format", "rule", "time")
 
 class Observed(NamedTuple):
     """An observation: the end of a match or a seat's payoff, the match's draw and game (its deal and who played it in
-    which seats), and `fallback` if a rule made a move in it."""
+    which seats), and `fallback`, True if a rule made a move in it."""
 
     value: float
     draw: str
@@ -33,23 +33,23 @@ class Observed(NamedTuple):
 
 
 class Tally:
-    """Counts that grow one record at a time, so that a run need not fit in memory.
+    """Counts that grow one record at a time, so that a run does not have to fit in memory.
 
     Attributes:
-        ends: Matches by end; those that a run stopped count as "failed" or "timed out".
-        missing: Matches without a regular result, by who played and why.
-        copies: Matches that repeat one of deterministic players on the same draw and in the same seating.
+        ends: Number of matches by end; those that a run stopped count as "failed" or "timed out".
+        missing: Number of matches without a regular result, by players and reason.
+        copies: Number of matches that repeat one between deterministic players on the same draw in the same seating.
         exact: True while nothing at all was drawn.
-        observed: Each observation (matches without copies and those that a run stopped) by its end.
+        observed: The observations (matches without copies and those that a run stopped), by end.
         payoffs: The payoff of each observation, by player and seat.
-        moves: The moves of each player and seat.
-        causes: The causes of those of them that a rule made.
-        fallbacks: Matches that no run stopped in which a rule made a move.
-        decided: Matches that such a move decided.
-        faults: Rejected replies by kind and first code.
-        forfeits: Matches that ended by forfeit, by the player that forfeited and the kind of its last fault.
-        roles: What games call each seat.
-        taken: What language models took by the records, stopped matches included.
+        moves: Number of moves of each player and seat.
+        causes: The causes of the moves that a rule made.
+        fallbacks: Number of matches, excluding those that a run stopped, in which a rule made a move.
+        decided: Number of matches that such a move decided.
+        faults: Number of rejected replies, by kind and first code.
+        forfeits: Number of matches that ended by forfeit, by the player that forfeited and the kind of its last fault.
+        roles: The games' names for each seat.
+        taken: The language models' cost according to the records, including stopped matches.
     """
 
     def __init__(self) -> None:
@@ -69,7 +69,7 @@ class Tally:
         self._played: set[tuple[str, ...]] = set()
 
     def add(self, record: Record) -> None:
-        """Count one record; its payoffs only if no run stopped the match and it is no copy."""
+        """Count one record; its payoffs count only if no run stopped the match and it is not a copy."""
         row = MatchRow.of(record)
         end = row.stopped or record.end or "unfinished"
         self.ends[end] += 1
@@ -102,7 +102,7 @@ class Tally:
             self.decided += row.fallbacks.decided
 
     def _is_copy(self, row: MatchRow) -> bool:
-        """Return True for a match that deterministic players have played before, as `drop_copies` finds them."""
+        """Return True for a match that deterministic players have played before, as determined by `drop_copies`."""
         if not row.deterministic:
             return False
         game = (row.deal, row.draw, *map(row.player, SEATS))
@@ -122,27 +122,27 @@ class Tally:
             self.forfeits[record.header.players.get(last.seat, "?"), last.invalid.kind] += 1
 
     def sample(self, observed: Sequence[Observed]) -> Sample:
-        """Return values with their draws as a sample; of what is known exactly, one of each game."""
+        """Return values with their draws as a sample; if they are known exactly, with one per game."""
         if self.exact:
             observed = list({one.game: one for one in reversed(observed)}.values())
         return Sample([one.value for one in observed], [one.draw for one in observed], exact=self.exact)
 
     def hits(self, end: str) -> list[Observed]:
-        """Return for each observation whether it ended so, as 1 or 0."""
+        """Return the observations, with the value 1 for those with this end and 0 for the others."""
         return [seen._replace(value=of == end) for of, seen in self.observed]
 
     def role(self, seat: Seat) -> str:
-        """Return what the game calls a seat; of several games, its letter."""
+        """Return what the game calls a seat; if there are several games, its letter."""
         return self.roles[seat].copy().pop() if len(self.roles[seat]) == 1 else seat
 
     def plays(self, player: str, seat: Seat) -> bool:
-        """Return True if the player made a move of its own at this seat, or had none to make."""
+        """Return True if the player made a move of its own in this seat, or had none to make."""
         moves = self.moves[player, seat]
         return not moves or moves > self.causes[player, seat].total()
 
     @property
     def n(self) -> int:
-        """Number of matches, stopped ones included."""
+        """Number of matches, including stopped ones."""
         return self.ends.total()
 
     @property
@@ -157,7 +157,7 @@ class Tally:
 
 
 def tally_records(records: Iterable[Record]) -> Tally:
-    """Count some records."""
+    """Count records."""
     result = Tally()
     for record in records:
         result.add(record)
@@ -169,8 +169,8 @@ def tally_lines(result: Tally, unit: str, paid: Cost | None = None) -> list[str]
 
     Args:
         result: The tally.
-        unit: Unit of the payoffs; means are written in the unit in which people read it.
-        paid: What the runs' ledgers say that models took (None: what stands in the records).
+        unit: Unit of the payoffs; means are given in the unit that people read.
+        paid: The models' cost according to the runs' ledgers (None: according to the records).
     """
     counts = f"{counted(result.n, 'match')}, {result.faults.total():,} rejected replies"
     out = [counts, *fallback_lines(result), *_sample(result), ""]
@@ -198,7 +198,7 @@ def _beside(
 
 
 _WITHOUT = "no fallback"
-"""Label of estimates over the matches in which the players made all moves themselves."""
+"""Label of estimates over the matches in which players made all moves themselves."""
 
 
 def _share(sample: Sample) -> str:
@@ -214,7 +214,7 @@ def _mean(sample: Sample, unit: str) -> str:
 
 
 def fallback_lines(result: Tally) -> Iterator[str]:
-    """Yield per player how many of its moves a rule made, and why; nothing if there is none."""
+    """Yield, for each player, how many of its moves a rule made, and why; nothing if there are none."""
     moves = Counter[str]()
     causes = defaultdict[str, Counter[Cause]](Counter)
     for (player, seat), count in result.moves.items():
@@ -231,7 +231,7 @@ def fallback_lines(result: Tally) -> Iterator[str]:
 
 
 def _sample(result: Tally) -> Iterator[str]:
-    """Yield what one observation is, and what the intervals are about."""
+    """Yield what one observation is, and what the intervals refer to."""
     if not result.observed:
         return
     draws = len({seen.draw for _, seen in result.observed})
@@ -247,8 +247,8 @@ def _sample(result: Tally) -> Iterator[str]:
 
 
 def _missing(result: Tally) -> Iterator[str]:
-    """Yield the matches without a regular result by players and reason: no mean counts them, and no share counts those
-    that a run stopped."""
+    """Yield the matches without a regular result, by players and reason; means exclude all of them, and shares exclude
+    those that a run stopped."""
     if result.missing:
         left = f"without a result: {result.missing.total()} of {result.n} matches"
         yield from (
@@ -262,7 +262,7 @@ def _missing(result: Tally) -> Iterator[str]:
 
 
 def _faults(result: Tally) -> Iterator[str]:
-    """Yield one line per kind of fault, so that unreadable replies are not mixed with broken rules or late ones."""
+    """Yield one line per kind of fault, so that unreadable replies are not mixed with late ones or broken rules."""
     if result.faults:
         yield from ("", "rejected replies")
     for kind in KINDS:
@@ -275,7 +275,7 @@ def _faults(result: Tally) -> Iterator[str]:
 
 
 def taken_lines(recorded: Cost, paid: Cost) -> Iterator[str]:
-    """Yield what models took: what was paid, and the answers from the cache that stand in the records."""
+    """Yield what models cost: what was paid, and the answers from the cache that are in the records."""
     if not (paid.calls or recorded.replayed):
         return
     inside = ", ".join(f"{count:,} {name}" for name in ("cached", "reasoning") if (count := getattr(paid, name)))

@@ -1,4 +1,4 @@
-"""Columns of the tables of records: names, types, units and meanings, as the data dictionary has them."""
+"""Columns of the tables of records: names, types, units and meanings, as in the data dictionary."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ def _by_seat(name: str, type: Any, meaning: str, unit: str = "") -> list[Column]
 
 
 UNIT = "unit of the game"
-"""Unit of payoffs in the dictionary, replaced by the game's own where all matches are of one."""
+"""Unit of payoffs in the dictionary, replaced by the game's own unit if all matches are of one game."""
 STAKES = "unit of the game's proposals"
-"""Unit of what proposals bring, in the same way."""
+"""Unit of what proposals bring, replaced in the same way."""
 DOLLARS = "US dollars"
 OWN_VALUE = "value, cost or points as drawn (bargaining: in cents; JSON where there are several)"
 CONCEDED = (
@@ -63,7 +63,7 @@ MATCHES: Columns = [
 
 
 def _alike(*names: str) -> Columns:
-    """Return the columns that matches have, too."""
+    """Return columns that matches also have."""
     return [column for column in MATCHES if column.name in names]
 
 
@@ -205,4 +205,4 @@ FORMULAS: dict[str, tuple[str, str]] = {
     "first_offer_share": ("gain of the first proposal / largest gain in the zone", "Galinsky and Mussweiler 2001"),
     "concession": ("(first claim - last claim) / (number of claims - 1)", ""),
 }
-"""Formula and source of the general measures that a number and words alone do not define."""
+"""Formula and source of the general measures that words alone do not define."""

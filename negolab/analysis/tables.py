@@ -1,6 +1,6 @@
 """Records as tidy frames: one row per match, per reply, per proposal, or per cell of a sweep.
 
-Paths are read one match at a time: a frame needs the memory of its columns, a Parquet file that of one row group.
+Paths are read one match at a time: a frame needs memory for its columns, and a Parquet file for one row group.
 """
 
 from __future__ import annotations
@@ -52,35 +52,35 @@ __all__ = [
 
 Place = str | os.PathLike[str]
 Source = Iterable[Record] | Place
-"""Records, or a path as of `formats.open_source`: a file, or the folder of a run, a sweep or published episodes."""
+"""Records, or a path, as in `formats.open_source`: a file, or the folder of a run, a sweep or published episodes."""
 
 
 def matches(source: Source) -> pd.DataFrame:
-    """Return one row per match: ids, game, players, end, payoffs, and counts of replies by seat.
+    """Return one row per match: IDs, game, players, end, payoffs, and counts of replies by seat.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        The columns `MATCHES`, in a sweep with `cell` behind `match`; `*_a` and `*_b` are of the seats. Payoffs are in
+        The columns `MATCHES`, with `cell` after `match` in a sweep; `*_a` and `*_b` are for the seats. Payoffs are in
         the game's unit (cents in bargaining).
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
-        ValueError: A line is not a record; names file and line.
+        ValueError: A line is not a record; the message names the file and line.
     """
     return _frame(source, "matches")
 
 
 def seats(source: Source) -> pd.DataFrame:
     """Return one row per match and seat: role, player, own value, payoff, gain, first offer, faults and a model's cost;
-    each is replayed.
+    each match is replayed.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        The columns `SEAT_COLUMNS`, in a sweep with `cell` behind `match`.
+        The columns `SEAT_COLUMNS`, with `cell` after `match` in a sweep.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -96,39 +96,39 @@ def turns(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        The columns `TURNS`, in a sweep with `cell` behind `match`.
+        The columns `TURNS`, with `cell` after `match` in a sweep.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
-        ValueError: A line is not a record; names file and line.
+        ValueError: A line is not a record; the message names the file and line.
     """
     return _frame(source, "turns")
 
 
 def replies(source: Source) -> pd.DataFrame:
-    """Return one row per answer of a language model, including those without a usable text.
+    """Return one row per answer of a language model, including those without usable text.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        The columns `REPLIES`, in a sweep with `cell` behind `match`; `latency` is of the endpoint only.
+        The columns `REPLIES`, with `cell` after `match` in a sweep; `latency` is that of the endpoint only.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
-        ValueError: A line is not a record; names file and line.
+        ValueError: A line is not a record; the message names the file and line.
     """
     return _frame(source, "replies")
 
 
 def proposals(source: Source) -> pd.DataFrame:
-    """Return one row per proposal of an accepted reply, with what it would have paid both; each match is replayed.
+    """Return one row per proposal in an accepted reply, with what it would have paid both; each match is replayed.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        The columns `PROPOSALS`, in a sweep with `cell` behind `match`; empty for games without proposals.
+        The columns `PROPOSALS`, with `cell` after `match` in a sweep; empty for games without proposals.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -138,14 +138,14 @@ def proposals(source: Source) -> pd.DataFrame:
 
 
 def rounds(source: Source) -> pd.DataFrame:
-    """Return one row per finished round of games that are played in rounds, as split is; each match is replayed.
+    """Return one row per finished round of games played in rounds, such as split; each match is replayed.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        The columns `ROUNDS`, in a sweep with `cell` behind `match`; empty for games without rounds. What was divided,
-        valued, asked and received is JSON text by item.
+        The columns `ROUNDS`, with `cell` after `match` in a sweep; empty for games without rounds. Amounts divided,
+        values, amounts asked for and amounts received are JSON text by item.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -155,13 +155,13 @@ def rounds(source: Source) -> pd.DataFrame:
 
 
 def utterances(source: Source) -> pd.DataFrame:
-    """Return one row per utterance, the talk of an accepted reply, with what its author knew; each match is replayed.
+    """Return one row per utterance (the talk in an accepted reply), with what its author knew; each match is replayed.
 
     Args:
         source: Records, or a path to them.
 
     Returns:
-        The columns `UTTERANCES`, in a sweep with `cell` behind `match`; empty for games without talk.
+        The columns `UTTERANCES`, with `cell` after `match` in a sweep; empty for games without talk.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -171,18 +171,18 @@ def utterances(source: Source) -> pd.DataFrame:
 
 
 def cells(path: Place) -> pd.DataFrame:
-    """Return one row per cell of a sweep's folder, by id, of its newest attempt.
+    """Return one row per cell in a sweep's folder, by ID, for its newest attempt.
 
     Args:
         path: The folder of a sweep.
 
     Returns:
-        Columns `cell` (its id), `state` (done, failed, timeout, died, refused), `seed`, `repeat`, `seconds`, `attempts`
-        (their number), `error` (kind and text), `usd` (cost in US dollars), and one column per parameter: its own name,
-        prefixed with `param_` where that is taken. Lists and tables are JSON text.
+        Columns `cell` (its ID), `state` (done, failed, timeout, died, refused), `seed`, `repeat`, `seconds`, `attempts`
+        (their number), `error` (kind and text), `usd` (cost in US dollars), and one column per parameter, with its own
+        name, prefixed with `param_` if that is taken. Lists and tables are JSON text.
 
     Raises:
-        ValueError: The folder is not a sweep's, or a status file cannot be read.
+        ValueError: The folder is not a sweep's folder, or a status file cannot be read.
     """
     rows, columns = sweep.cell_rows(sweep.newest_statuses(Path(path)))
     return pd.DataFrame(rows, columns=[column.name for column in columns]).astype({"seconds": float, "usd": float})
@@ -196,10 +196,11 @@ def with_parameters(frame: pd.DataFrame, path: Place) -> pd.DataFrame:
         path: The folder of the sweep.
 
     Returns:
-        The frame with parameters; `param_` precedes a name that the frame has already, or a column of `cells`.
+        The frame with parameters; `param_` is prefixed to a name that the frame already has or that is a column of
+        `cells`.
 
     Raises:
-        ValueError: The frame has no column `cell`, the folder is not a sweep's, or a status file cannot be read.
+        ValueError: The frame has no column `cell`, the folder is not a sweep's folder, or a status file cannot be read.
     """
     statuses = sweep.newest_statuses(Path(path))
     return sweep.join_parameters(frame, {cell: ended.params for cell, ended in statuses.items()})[0]
@@ -209,13 +210,13 @@ Name = Literal["matches", "seats", "turns", "replies", "proposals", "rounds", "u
 
 
 def to_parquet(source: Source, out: Place, table: Name = "turns") -> int:
-    """Write a table straight to a Parquet file, for runs that are too large for a frame, and return its number of rows.
+    """Write a table directly to a Parquet file, for runs that are too large for a frame, and return its number of rows.
 
-    The file is written beside `out` and renamed when it is complete.
+    The file is written next to `out` and renamed once complete.
 
     Args:
         source: Records, or a path to them.
-        out: The file to write; payoffs are floats there, own values and first offers text.
+        out: The file to write, in which payoffs are floats, and own values and first offers are text.
         table: "matches", "seats", "turns", "replies", "proposals", "rounds" or "utterances".
 
     Raises:
@@ -238,8 +239,8 @@ def measures(source: Source) -> pd.DataFrame:
         source: Records, or a path to them.
 
     Returns:
-        `match`, in a sweep `cell`, and one column per measure, empty in the rows of games that do not have it. Ids of
-        matches are unique within a cell only, so join frames of a sweep by both columns.
+        `match`, `cell` in a sweep, and one column per measure, empty in rows for games that do not have it. Match IDs
+        are unique only within a cell, so join frames of a sweep by both columns.
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
@@ -256,7 +257,7 @@ def measures(source: Source) -> pd.DataFrame:
 
 
 def _parts(source: Source) -> list[Part] | None:
-    """Return the parts of a source that is a path; None where there are none."""
+    """Return the parts of a source that is a path; None if there are none."""
     return open_source(os.fspath(source)).parts() if isinstance(source, str | os.PathLike) else None
 
 
@@ -289,7 +290,7 @@ def _is_sweep(source: Source) -> bool:
 
 
 def records(source: Source) -> Iterator[tuple[str | None, Record]]:
-    """Yield each record with the id of its cell (None where the source is not a sweep), one at a time."""
+    """Yield each record with the ID of its cell (None if the source is not a sweep), one at a time."""
     if not isinstance(source, str | os.PathLike):
         yield from ((None, record) for record in source)
     else:

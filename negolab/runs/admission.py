@@ -1,4 +1,4 @@
-"""Admission: the next game of a run may begin once a budget pays for it beside those at play."""
+"""Admission: the next game of a run may begin once the budget covers it in addition to those being played."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from negolab.runs.matchup import Fixture, Matchup
 
 
 class Admission:
-    """Hand out the games of a run one by one, and know what each of them may cost.
+    """Hand out the games of a run one by one, and keep track of what each of them may cost.
 
     Args:
-        matchups: What is played.
+        matchups: The matchups to play.
         models: The endpoints, with the budget if they have one.
         may_begin: Waits while the run is paused; returns False if no more games may begin.
 
     Attributes:
-        playing: How many games of each matchup are at play.
+        playing: How many games of each matchup are being played.
     """
 
     def __init__(
@@ -35,13 +35,13 @@ class Admission:
         self._models, self._may_begin = models, may_begin
         self._turn, self._news = asyncio.Lock(), asyncio.Event()
         self._dearest: defaultdict[Matchup, Cost] = defaultdict(Cost)
-        """The cost of the dearest of the finished games of each matchup."""
+        """The cost of the most expensive finished game of each matchup."""
         for matchup in matchups:
             for id, stopped in matchup.stored.items():
                 self.note_cost(matchup, id, stopped)
 
     async def next_game(self, missing: Iterator[Fixture]) -> Fixture | None:
-        """Wait until the next game may begin, and return it; None if none may any more."""
+        """Wait until the next game may begin, and return it; None if no more games may begin."""
         async with self._turn:
             game = next(missing, None)
             while game is not None and await self._may_begin():
@@ -52,7 +52,7 @@ class Admission:
             return None
 
     def wake(self) -> None:
-        """Look again whether the next game may begin: a game is over, or the run goes on otherwise."""
+        """Check again whether the next game may begin, because a game is over or the run's state has changed."""
         self._news.set()
 
     def note_cost(self, matchup: Matchup, id: str, stopped: str | None) -> None:
@@ -63,9 +63,9 @@ class Admission:
             self._dearest[matchup] = self._dearest[matchup].max_with(took)
 
     def _is_affordable(self, matchup: Matchup) -> bool:
-        """Return True unless a budget may be used up before those at play and another one are finished.
+        """Return True unless the budget may be used up before the games being played and another one are finished.
 
-        With a budget, the first game of a matchup with a model goes alone, so that it is known what one takes.
+        With a budget, the first game of a matchup with a model is played alone, to find out what a game costs.
         """
         if not isinstance(self._models, Models) or not self.playing.total():
             return True

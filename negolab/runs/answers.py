@@ -1,4 +1,4 @@
-"""Answers of models that can be used, counted while a run is played, and a limit on the share that cannot."""
+"""Usable answers of models, counted while a run is played, and a limit on the share of unusable ones."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from negolab.llm.endpoint.errors import NoAnswer, RunFailed
 from negolab.record import Record
 
 MIN_ANSWERS = 20
-"""Answers of a model before its share of unusable ones is compared with the limit."""
+"""Minimum number of a model's answers before its share of unusable ones is compared with the limit."""
 MAX_UNUSABLE = 0.5
-"""Default limit on that share."""
+"""Default limit on the share of unusable answers."""
 
 _ADVICE = {
     "cut": "set a larger max_tokens",
@@ -33,11 +33,11 @@ _OTHER_ADVICE = "set form=schema, which shows the model what is legal, or choose
 
 
 class UnusableAnswers(RunFailed):
-    """Too many answers of a model could not be read, so that rules would play in its place."""
+    """Too many of a model's answers could not be read, so that rules would play in its place."""
 
 
 class AnswerCounter:
-    """Count the answers of each model player, and stop the run if too many of them cannot be used.
+    """Count the answers of each model player, and stop the run if too many of them are unusable.
 
     An answer is unusable if it was rejected for its form, not for breaking a rule of the game or for being late.
 
@@ -51,7 +51,7 @@ class AnswerCounter:
         self._causes: dict[str, Counter[Cause]] = defaultdict(Counter)
 
     def add(self, players: Mapping[Seat, str], notes: Mapping[str, Any], events: Sequence[Event]) -> None:
-        """Count the answers among the events of a match between `players`; `notes` are those of its header."""
+        """Count the answers among the events of a match between `players`; `notes` are the notes in its header."""
         for event, reply, invalid in replies_in(events):
             if reply is None or reply.via != "model":
                 continue
@@ -61,7 +61,7 @@ class AnswerCounter:
                 self._causes[player][cause_of(invalid, notes, event.seat, reply)] += 1
 
     def add_missing(self, player: str, error: NoAnswer) -> None:
-        """Count what a model was asked without a whole answer."""
+        """Count the requests to which a model gave no complete answer."""
         self._answers[player] += error.asked
         self._causes[player][Cause(error.invalid.kind, error.invalid.codes[0], error.tokens)] += error.asked
 

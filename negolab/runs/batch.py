@@ -42,19 +42,19 @@ from negolab.store import FILE, RETRIED, Store
 def batch(
     game: AnyGame | str, a: PlayerSpec, b: PlayerSpec, *, n: int = 100, seed: int = 0, swap: bool = False
 ) -> list[Record]:
-    """Play `n` matches of two scripted players in memory.
+    """Play `n` matches between two scripted players in memory.
 
     The same arguments give the same matches.
 
     Args:
         game: A game, or the name of one with its default preset.
-        a: Player of seat A: a name such as "time:beta=0.2", a reference to code of yours such as
+        a: Player at seat A: a name such as "time:beta=0.2", a reference to your own code such as
             "mine.py:Haggler,beta=2" or "package.module:Haggler", a class or function, which makes a new player for each
-            match, or an object, which plays all of its matches itself.
-        b: Player of seat B.
+            match, or an object, which plays all matches itself.
+        b: Player at seat B.
         n: Number of matches; even with `swap`.
-        seed: Seed from which those of deals and players are derived.
-        swap: Play every deal twice, with the seats exchanged.
+        seed: Seed from which the seeds of deals and players are derived.
+        swap: Play each deal twice, with the seats exchanged.
 
     Returns:
         The records of the matches, in the order of the plan.
@@ -76,7 +76,7 @@ def batch(
 
 
 def play_pairing(game: AnyGame, pairing: Pairing, factories: Mapping[str, PlayerFactory] | None = None) -> Match:
-    """Deal and play one game of a plan, with players of its own; `factories` as in `seat_players`."""
+    """Deal and play one game of a plan, with its own players; `factories` as in `seat_players`."""
     match = Match(game, seed=pairing.seed, id=pairing.id, players=pairing.players)
     try:
         return play(match, seat_players(match, factories=factories))
@@ -110,46 +110,46 @@ def run(
     unusable: float = MAX_UNUSABLE,
     trust: bool = False,
 ) -> Run:
-    """Play `n` matches into the folder `out`, with models too, and resume what is there.
+    """Play `n` matches, optionally with models, into the folder `out`, and resume any run that is there.
 
-    Inside a running event loop (a notebook) the run starts in the background and the call returns at once; elsewhere it
-    returns when the run is over.
+    Inside a running event loop (a notebook), the run starts in the background and the call returns immediately;
+    elsewhere, it returns when the run is over.
 
     Args:
         game: A game, or the name of one with its default preset.
-        a: Player of seat A: "llm:gpt-5-mini", or one that `batch` takes.
-        b: Player of seat B.
+        a: Player at seat A: "llm:gpt-5-mini", or one that `batch` takes.
+        b: Player at seat B.
         out: Folder for the run. Repeating the call with the same plan continues it.
-        n: Number of matches; with `swap` even.
-        seed: Seed from which those of deals and players are derived.
-        swap: Play every deal twice, with the seats exchanged.
+        n: Number of matches; even with `swap`.
+        seed: Seed from which the seeds of deals and players are derived.
+        swap: Play each deal twice, with the seats exchanged.
         models: Endpoints with their own limits, prices, budget and cache, instead of the five arguments that follow.
         base_url: Address of the models' endpoint (None: from the environment).
-        budget: Limit on model costs in US dollars, over all calls of this run, resumed ones included.
+        budget: Limit on model costs in US dollars, over all calls of this run, including resumed ones.
         budget_tokens: Limit on input and output tokens, counted in the same way.
-        prices: US dollars per million tokens of input and output by model, such as {"mine": "0.15,0.60"}.
-        limits: What the endpoint allows: concurrency, calls and tokens per minute, time-outs.
-        at_once: Matches at play at the same time.
-        workers: Processes that play strategies (None: one per core above 5,000 matches, or as the environment variable
-            NEGOLAB_WORKERS says). Players and games of yours must be in files; what was given as an object is played
-            in one process.
+        prices: US dollars per million input and output tokens, by model, such as {"mine": "0.15,0.60"}.
+        limits: What the endpoint allows: concurrency, calls and tokens per minute, timeouts.
+        at_once: Number of matches played at the same time.
+        workers: Number of processes that play strategies (None: one per core above 5,000 matches, or the value of the
+            environment variable NEGOLAB_WORKERS). Your own players and games must be in files; anything given as an
+            object is played in one process.
         scheduler: Address of a Dask scheduler, "tcp://...", whose workers play strategies instead. They see the folder
             `out` and your own files at the same paths.
-        game_seconds: Time limit of each match in seconds, waiting for endpoints not counted.
+        game_seconds: Time limit for each match in seconds, not counting time spent waiting for endpoints.
         retry: Matches to play again: "failed", "timed out", or both.
         unusable: Largest share of a model's answers that may be unreadable (empty, cut, refused, no JSON, ...), from 0
-            to 1. A run with more of them after 20 answers is stopped, because rules play in place of the model; so is
-            one in which a model gives no usable answer at all. 1 sets no limit.
-        trust: Go on with a run although files of its own game or players have changed since it began.
+            to 1. A run that exceeds it after 20 answers is stopped, because rules play in place of the model; so is one
+            in which a model gives no usable answer at all. 1 sets no limit.
+        trust: Continue a run even if files of its own game or players have changed since it began.
 
     Returns:
         The run: `await run`, `run.progress`, `run.pause()`, `run.resume()`, `run.finish()`, `run.cancel()`,
         `run.records()`.
 
     Raises:
-        ValueError: Unknown game or player, arguments that exclude each other, or `out` holds a different run.
-        RunFailed: No match can go on (wrong key, budget reached, endpoint unreachable), or too many answers cannot be
-            used.
+        ValueError: Unknown game or player, mutually exclusive arguments, or `out` contains a different run.
+        RunFailed: No match can continue (wrong key, budget reached, endpoint unreachable), or too many answers are
+            unusable.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -195,7 +195,8 @@ def read_arguments(
     retry: Collection[str] | str = (),
     **options: Any,
 ) -> tuple[ModelConfiguration | Models | EndpointProvider, RunOptions]:
-    """Return the models and the options that arguments of `run` stand for; ValueError if they exclude each other."""
+    """Return the models and options that arguments of `run` stand for; raise ValueError if they are mutually
+    exclusive."""
     endpoint_options = (base_url, budget, budget_tokens, prices, limits)
     if models is not None and any(value is not None for value in endpoint_options):
         raise ValueError("pass base_url, budget, prices and limits to Models(...) if you pass models")
@@ -211,7 +212,7 @@ def read_arguments(
 
 
 class Part(NamedTuple):
-    """A matchup that is to be opened: the games to play, their players and the folder that keeps them."""
+    """A matchup to open: the games to play, their players and the folder that stores them."""
 
     game: AnyGame
     plan: Plan
@@ -228,8 +229,8 @@ def open_run(
     *,
     players: tuple[PlayerFactory, PlayerFactory] | None = None,
 ) -> Run:
-    """Open a run of one matchup; see `open_matchups`. The players are those of the plan; None finds them by their
-    names."""
+    """Open a run of one matchup; see `open_matchups`. `players` are those of the plan (None: they are found by
+    name)."""
     part = Part(game, plan, Path(folder), players or resolve_players(game, plan.a, plan.b))
     return open_matchups([part], Path(folder), models, options)
 
@@ -243,11 +244,11 @@ def open_matchups(
 ) -> Run:
     """Open a run in its folder and write its manifests; no call is made yet.
 
-    All matchups share models, budget and cache. The run closes what was opened for it, models given as a
-    `ModelConfiguration` included. `about` are the fields of the manifest of a folder that holds those of its matchups.
+    All matchups share models, budget and cache. The run closes what was opened for it, including models given as a
+    `ModelConfiguration`. `about` has the manifest fields of a folder that contains the folders of its matchups.
 
     Raises:
-        ValueError: A folder holds another run, or a player cannot be made.
+        ValueError: A folder contains another run, or a player cannot be made.
     """
     if options.scheduler is not None:
         _check_sendable(parts)
@@ -319,7 +320,8 @@ def _remove_unused(folder: Path) -> None:
 
 
 def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[str, Any]:
-    """Return the facts about a player: for a model all that shapes its answers, with its system message."""
+    """Return the facts about a player: for a model, everything that shapes its answers, including its system
+    message."""
     player = factory.make(models=models)
     if not isinstance(player, LLM):
         return {**factory.facts, **({"player": factory.called} if factory.called else {})}
@@ -333,7 +335,7 @@ def _facts_of(factory: PlayerFactory, models: EndpointProvider | None) -> dict[s
 
 
 def _versions() -> dict[str, Any]:
-    """Return the fields of a manifest that say when and by what it was written."""
+    """Return the manifest fields that say when and by which versions it was written."""
     versions = {"negolab": __version__, "python": platform.python_version()}
     return {"written": datetime.now(UTC).isoformat(timespec="seconds"), "versions": versions}
 

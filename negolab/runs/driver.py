@@ -1,4 +1,4 @@
-"""The driver of a match: asks the players, limits their time and hands their replies to the match."""
+"""The driver of a match, which asks the players, limits their time, and passes their replies to the match."""
 
 from __future__ import annotations
 
@@ -36,22 +36,22 @@ def play(
     time_limit: float | None = None,
     watch: Watch | None = None,
 ) -> Match:
-    """Play a match to its end; works in Jupyter too.
+    """Play a match to its end; this also works in Jupyter.
 
     Args:
         match: The match; it is changed in place.
         players: A player for each seat: an object with `reply(told, ask)`, sync or async; or a name such as
             "time:beta=0.2", a reference such as "mine.py:Haggler,beta=2", a class or a function, from which a player is
-            made with a seed derived from the match's.
+            made with a seed derived from the match's seed.
         time_limit: Seconds for each reply; a later one is rejected as an `Invalid` of kind "time" (None: no limit). A
-            player that goes on is interrupted, see `call_within`.
+            player that does not stop is interrupted; see `call_within`.
         watch: Called with the match and the events of each reply.
 
     Returns:
         The match.
 
     Raises:
-        ValueError: A seat has no player, or the time limit is not above 0.
+        ValueError: A seat has no player, or the time limit is not positive.
 
     Example:
         >>> import negolab as nl
@@ -90,7 +90,7 @@ async def aplay(
     time_limit: float | None = None,
     watch: Watch | None = None,
 ) -> Match:
-    """Play a match to its end as a coroutine; simultaneous replies are awaited together."""
+    """Play a match to its end as a coroutine; simultaneous replies are awaited concurrently."""
     players = _check_players(match, players, time_limit)
     while asks := match.pending():
         tasks = [
@@ -124,7 +124,7 @@ async def ask_player(player: Player, told: AnyGame, ask: Ask, time_limit: float 
 
 
 def _call_player(player: Player, told: AnyGame, ask: Ask, time_limit: float | None) -> Any:
-    """Call a player's `reply`; one that takes longer than the limit is interrupted where that is possible."""
+    """Call a player's `reply`; if it takes longer than the limit, interrupt it if possible."""
     try:
         if time_limit is None:
             return player.reply(told, ask)
@@ -136,7 +136,7 @@ def _call_player(player: Player, told: AnyGame, ask: Ask, time_limit: float | No
 
 
 async def _await_reply(reply: Awaitable[Any], time_limit: float | None) -> Any:
-    """Await a reply within the limit; a player's own `TimeoutError` is raised."""
+    """Await a reply within the limit; the player's own `TimeoutError` propagates."""
     try:
         async with asyncio.timeout(time_limit) as limit:
             return await reply
@@ -149,7 +149,7 @@ async def _await_reply(reply: Awaitable[Any], time_limit: float | None) -> Any:
 
 
 def _exit_error(error: SystemExit) -> RuntimeError:
-    """Return the error of a player that would end the whole run."""
+    """Return the error for a player that would otherwise end the whole run."""
     return RuntimeError(f"the player called sys.exit({error.code!r})")
 
 
@@ -164,7 +164,7 @@ _NO_ACTION = (bytes, int, float, list, dict)
 
 
 def submit_reply(match: Match, seat: Seat, answer: Any) -> list[Event]:
-    """Hand a player's answer to the match: a text, `Reply`, `Invalid`, `Malformed` or typed action."""
+    """Pass a player's answer (a text, `Reply`, `Invalid`, `Malformed` or typed action) to the match."""
     if isinstance(answer, _WORDS):
         return match.submit(seat, answer)
     if isinstance(answer, Invalid):
@@ -187,15 +187,15 @@ def make_player(
     match: str = "",
     load: bool = True,
 ) -> Player:
-    """Make a player for one seat of the match with the id `match`; ValueError if it cannot play that seat.
+    """Make a player for one seat of the match with the ID `match`; raise ValueError if it cannot play that seat.
 
-    Its seed derives from the deal's seed and the seat, unless its name carries one; `load` as in `resolve`.
+    Its seed is derived from the deal's seed and the seat, unless its name contains one; `load` as in `resolve`.
     """
     return _seated(resolve(name, game, load=load), seed, seat, models=models, match=match)
 
 
 def _seated(factory: PlayerFactory, seed: int, seat: Seat, **more: Any) -> Player:
-    """Make a player that the factory can make for this seat, with a seed that derives from that of the deal."""
+    """Make the factory's player for this seat, with a seed derived from the deal's seed."""
     factory.check_seat(seat)
     return factory.make(seed=derive_seed(seed, "player", seat), **more)
 
@@ -209,18 +209,18 @@ def seat_players(
     factories: Mapping[str, PlayerFactory] | None = None,
     load: bool = True,
 ) -> dict[Seat, Player]:
-    """Make the players that a match names, except at the seats of `people`, and note facts about them in the match.
+    """Make the players that a match names, except for the seats in `people`, and note facts about them in the match.
 
     Args:
         match: The match.
         models: Endpoints for language models.
         people: Seats that get no player.
-        draw: Each draw of a match has cached answers of its own.
-        factories: The factories of a run by name (None: the players are found by their names).
+        draw: Number of the draw; each draw of a match has its own cached answers.
+        factories: The factories of a run by name (None: the players are found by name).
         load: Import files that the names refer to, as in `resolve`: False for names from a record or a page.
 
     Raises:
-        ValueError: A player does not exist, or cannot play its seat.
+        ValueError: A player does not exist or cannot play its seat.
     """
     cache_id = f"{match.id}/{draw}" if draw else match.id
     players: dict[Seat, Player] = {}
@@ -236,7 +236,8 @@ def seat_players(
 
 
 def _note_players(match: Match, players: Mapping[Seat, Player], facts: Mapping[Seat, Mapping[str, Any]]) -> None:
-    """Note in the match what models its players are, whose code they are, and which seats are played without chance."""
+    """Note in the match which models its players are, whose code they are, and which seats are played without
+    chance."""
     if notes := player_notes(players):
         match.notes["models"] = notes
     if code := {
@@ -248,7 +249,7 @@ def _note_players(match: Match, players: Mapping[Seat, Player], facts: Mapping[S
 
 
 def _check_players(match: Match, players: Mapping[Seat, PlayerSpec], time_limit: float | None) -> dict[Seat, Player]:
-    """Check players and time limit, make the players that are not yet made, and note their names in the match."""
+    """Check the players and time limit, make players not yet made, and note their names in the match."""
     if time_limit is not None and not 0 < time_limit < inf:
         raise ValueError(f"time_limit must be seconds above 0 or None, not {time_limit!r}")
     if set(players) - set(SEATS):

@@ -1,4 +1,4 @@
-"""Estimates of what a run will take and how sure its results will be, from a pilot of its own first games."""
+"""Estimates of what a run will cost and how certain its results will be, from a pilot of its own first games."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from negolab.runs.run import Run
 from negolab.store import STOPPED, iter_records
 
 SCRIPTED = 20
-"""Games of each matchup in a pilot without models, which costs nothing."""
+"""Games per matchup in a pilot without models, which costs nothing."""
 
 
 def pilot_games(run: Run) -> int:
-    """Return how many games of each matchup a pilot plays: one where models are paid."""
+    """Return how many games of each matchup a pilot plays (one if a model plays)."""
     return 1 if any(matchup.has_model for matchup in run.matchups) else SCRIPTED
 
 
@@ -46,7 +46,7 @@ class Load(NamedTuple):
 
 
 def estimate_lines(run: Run) -> Iterator[str]:
-    """Yield what the games that are left take, judged by those that are over, and how wide intervals will be."""
+    """Yield the cost of the remaining games, judged by the finished ones, and how wide intervals will be."""
     played: dict[Matchup, list[Record]] = {}
     loads: list[Load] = []
     for matchup in run.matchups:
@@ -73,7 +73,7 @@ def estimate_lines(run: Run) -> Iterator[str]:
 
 
 def _load(left: int, records: list[Record]) -> Load:
-    """Return what this many more games take if they are like those that are over."""
+    """Return what this many more games cost if they are like the finished ones."""
     answers = [reply for record in records for _, reply, _ in iter_replies(record) if reply and reply.via == "model"]
     times = left / max(len(records), 1)
     costs = [answer.cost for answer in answers if answer.cost is not None]
@@ -89,8 +89,9 @@ def _tokens(answer: Reply) -> int:
 def _half_width(matchups: list[Matchup], records: list[Record]) -> str:
     """Say how wide the 95% interval of a mean payoff will be.
 
-    With several matchups that of a strength, from the variance within draws, which still holds the differences of
-    players: it errs on the safe side. With one that of a player's mean, from the variance between draws.
+    With several matchups, it is the interval for a strength, from the variance within draws, which still includes the
+    players' differences and therefore errs on the safe side. With one, it is that for a player's mean, from the
+    variance between draws.
     """
     plan = matchups[0].plan
     draws = plan.n // plan.games_a_draw

@@ -1,4 +1,4 @@
-"""The matchups of a run: two players of a game, the games that they play, and the folder that keeps them."""
+"""The matchups of a run: two players of a game, the games that they play, and the folder that stores them."""
 
 from __future__ import annotations
 
@@ -17,25 +17,25 @@ from negolab.store import Store
 
 
 class Matchup:
-    """Two players of a game, open to be played.
+    """Two players of a game, ready to be played.
 
     Args:
         game: The game.
         plan: The games to play.
-        store: The folder that keeps them.
+        store: The folder that stores them.
         players: The two players.
 
     Attributes:
         players: The players by name.
-        stored: The games of the plan that are over, by id, and why a run stopped them (None: the rules ended them).
-        redrawn: How often each game was set aside because of its models' answers.
+        stored: The games of the plan that are over, by ID, and why a run stopped them (None: the rules ended them).
+        redrawn: How many times each game was set aside because of its models' answers.
     """
 
     def __init__(self, game: AnyGame, plan: Plan, store: Store, players: Sequence[PlayerFactory]) -> None:
         self.game, self.plan, self.store = game, plan, store
         self.players = {player.name: player for player in players}
         stored = store.stopped()
-        # The folder may hold games beyond those of this plan.
+        # The folder may contain games beyond those of this plan.
         self.stored = {pairing.id: stored[pairing.id] for pairing in plan.pairings() if pairing.id in stored}
         self.redrawn = store.redraw_counts()
 
@@ -54,13 +54,13 @@ class Matchup:
 
 
 Fixture = tuple[Matchup, Pairing]
-"""A game to be played, and whose it is."""
+"""A game to be played, with its matchup."""
 
 
 def missing_games(matchups: Sequence[Matchup], most: int | None = None) -> Iterator[Fixture]:
-    """Yield the games that are not over, draw by draw, so that all matchups have come as far when a run stops.
+    """Yield the games that are not over, draw by draw, so that all matchups are equally far along when a run stops.
 
-    `most` are the games of each matchup that are looked at (None: all).
+    `most` is the number of each matchup's games to look at (None: all).
     """
     going = [(matchup, islice(matchup.plan.pairings(), most)) for matchup in matchups]
     while going:

@@ -1,4 +1,4 @@
-"""The plan of a run: its games, each with an id, the seed of its deal and the players by seat."""
+"""The plan of a run: its games, each with an ID, the seed of its deal and the players by seat."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def derive_seed(seed: int, *names: str | int) -> int:
 
 
 class Pairing(msgspec.Struct, frozen=True, kw_only=True):
-    """One game of a plan: its id, the seed of its deal, and the players' names by seat."""
+    """One game of a plan: its ID, the seed of its deal, and the players' names by seat."""
 
     id: str
     seed: int
@@ -36,10 +36,10 @@ class Pairing(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Plan(msgspec.Struct, frozen=True, kw_only=True):
-    """`n` games of `a` against `b`, as a manifest keeps them.
+    """`n` games of `a` against `b`, as stored in a manifest.
 
     With `swap`, games 2k and 2k+1 are one deal played from both seats, so `n` must be even. With `repeats`, each draw
-    is played that often in either seating.
+    is played that many times in each seating.
     """
 
     game: str
@@ -60,11 +60,11 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def games_a_draw(self) -> int:
-        """Games on one draw of chance."""
+        """Number of games on one draw of chance."""
         return (2 if self.swap else 1) * (self.repeats or 1)
 
     def pairings(self) -> Iterator[Pairing]:
-        """Yield the games; their ids do not depend on `n`, so that a plan can grow."""
+        """Yield the games; their IDs do not depend on `n`, so that a plan can grow."""
         parts = [self.game, self.preset, self.params, self.a, self.b, self.seed, self.swap]
         identity = msgspec.json.encode(parts + [self.repeats] * bool(self.repeats), order="sorted")
         prefix = hashlib.sha256(identity).hexdigest()[:16]
@@ -76,9 +76,9 @@ class Plan(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def resume_plan(game: AnyGame, plan: Plan, stored: Mapping[str, Any]) -> tuple[AnyGame, Plan]:
-    """Return game and plan to resume a run with the stored plan `stored` (`{}`: a new run).
+    """Return the game and plan for resuming a run with the stored plan `stored` (`{}`: a new run).
 
-    A parameter that the game got only later is left out of both, so that the games keep their ids.
+    A parameter that was added to the game later is left out of both, so that the games keep their IDs.
     """
     params = stored.get("params", plan.params)
     params_then = {
@@ -90,7 +90,8 @@ def resume_plan(game: AnyGame, plan: Plan, stored: Mapping[str, Any]) -> tuple[A
 def make_plan(
     game: AnyGame, a: PlayerSpec, b: PlayerSpec, *, n: int = 100, seed: int = 0, swap: bool = False, repeats: int = 1
 ) -> Plan:
-    """Make the plan of `n` games of `a` against `b`; ValueError if a player does not exist or cannot play its seats."""
+    """Make a plan of `n` games of `a` against `b`; raise ValueError if a player does not exist or cannot play its
+    seats."""
     first, second = resolve_players(game, a, b)
     for player, seats in ((first, SEATS if swap else SEATS[:1]), (second, SEATS if swap else SEATS[1:])):
         for seat in seats:

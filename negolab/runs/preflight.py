@@ -1,5 +1,5 @@
-"""One real call to a model before the first game, so that a wrong set-up is told before anything is recorded, and what
-its prompts need of its context window."""
+"""One real call to a model before the first game, so that a wrong setup is reported before anything is recorded, and a
+check of how much of its context window its prompts need."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from negolab.runs.driver import play, submit_reply
 from negolab.runs.matchup import Matchup, missing_games
 
 MAX_MOVES = 20
-"""Moves of the other side after which a seat is taken to be never asked."""
+"""Number of the other side's moves after which a seat is assumed never to be asked."""
 RANDOM = "random-legal"
 GAMES = 10
-"""Games played at random from whose prompts the longest is estimated."""
+"""Number of random games from whose prompts the longest one is estimated."""
 LISTING_SECONDS = 3.0
-"""Time in which an endpoint may list its models."""
+"""Seconds within which an endpoint must list its models."""
 
 
 async def first_asks(
     matchups: Sequence[Matchup], models: Models | EndpointProvider | None
 ) -> list[tuple[Match, Seat, LLM]]:
-    """Return a match of each model for `ask_once`, and say how long its prompts can get; a sweep's broker sees to its
-    own models."""
+    """Return a match for each model, for `ask_once`, and say how long its prompts can get; a sweep's broker takes care
+    of its own models."""
     if not isinstance(models, Models) or models.via_broker:
         return []
     asked: dict[str, tuple[Match, Seat, LLM]] = {}
@@ -39,7 +39,7 @@ async def first_asks(
         for seat, name in pairing.players.items():
             match = matchup.deal(pairing)
             if name not in asked and isinstance(model := matchup.seat(match, models)[seat], LLM):
-                # Of a player of its own: each prompt moves on a strategy that draws at random.
+                # This uses a separate player, because each prompt advances a strategy that draws at random.
                 estimating = matchup.seat(match, models)[seat]
                 assert isinstance(estimating, LLM)
                 await tell_longest_prompt(models, matchup.game, seat, estimating)
@@ -57,7 +57,7 @@ async def tell_longest_prompt(models: Models, game: AnyGame, seat: Seat, model: 
             return
         matches = (play(Match(game, seed=seed), dict.fromkeys(SEATS, RANDOM)) for seed in range(GAMES))
         tokens = max(model.estimate_tokens(match.record().seen_by(seat)) for match in matches)
-    except Exception:  # of the endpoint, the game or its players: the first call and the games tell it
+    except Exception:  # of the endpoint, game or players; the first call and the games report it
         return
     remedy = "" if tokens <= window else ": longer matches fail; history=last:6 sends less"
     models.policy.notify(
@@ -67,29 +67,29 @@ async def tell_longest_prompt(models: Models, game: AnyGame, seat: Seat, model: 
 
 
 async def ask_once(match: Match, seat: Seat, model: LLM) -> None:
-    """Ask a model for its first reply in a match that is thrown away, where the other side plays at random.
+    """Ask a model for its first reply in a match that is thrown away, in which the other side plays at random.
 
-    The answer is counted, cached, and used by the match itself if it comes to the same question.
+    The answer is counted, cached, and used by the actual match if it comes to the same question.
 
     Args:
-        match: A match that has just been dealt.
+        match: A newly dealt match.
         seat: The model's seat.
-        model: The model's player.
+        model: The player that uses the model.
 
     Raises:
-        RunFailed: The set-up is wrong, or the budget too small.
+        RunFailed: The setup is wrong, or the budget is too small.
     """
     try:
         if (ask := _first_ask(match, seat)) is not None:
             await model.reply(match.told(seat), ask)
     except RunFailed:
         raise
-    except Exception:  # of this game or its players: the games that fail likewise tell it
+    except Exception:  # of this game or its players; games that fail in the same way report it
         return
 
 
 def _first_ask(match: Match, seat: Seat) -> Ask | None:
-    """Play up to the first time that a seat is asked; None if it never is."""
+    """Play until a seat is first asked, and return its `Ask`; None if it never is."""
     opponent = player(RANDOM, match.game, seed=0)
     assert isinstance(opponent, Scripted)
     for _ in range(MAX_MOVES):

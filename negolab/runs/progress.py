@@ -14,7 +14,7 @@ from negolab.llm.endpoint.errors import RunFailed
 from negolab.llm.models import Models
 
 MAX_SAME_FAILURES = 10
-"""Games that may fail in a row for one reason before the run stops."""
+"""Number of games in a row that may fail for the same reason before the run stops."""
 
 StopReason = Literal["failed", "timed out"]
 """Reason why a game was aborted, kept in `notes["stopped"]` of its record."""
@@ -27,11 +27,11 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         games: Games of the plan.
         finished, failed, timed_out: Games that are over, by how they ended.
-        new: Games that ended since the run was started this time.
+        new: Games that ended since the run was last started.
         playing: Games that have begun.
-        seconds: Duration since the run was started this time.
+        seconds: Duration since the run was last started.
         message: The latest notification about an endpoint.
-        failure: Reason why no game can go on.
+        failure: Reason why no game can continue.
         calls, waiting: Calls in flight, and calls waiting for admission (None: no models).
         usd: US dollars so far (None: no models, or a price is unknown).
         usd_limit: The budget in US dollars.
@@ -59,12 +59,12 @@ class Progress(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float:
-        """Games per second since the run was started this time."""
+        """Games per second since the run was last started."""
         return self.new / self.seconds if self.seconds else 0.0
 
 
 class MatchCounter:
-    """Count games by stop reason (None: finished), and stop a run whose games all fail alike."""
+    """Count games by stop reason (None: finished), and stop a run whose games all fail in the same way."""
 
     def __init__(self, stopped: Iterable[str | None]) -> None:
         self._by_reason = Counter(stopped)
@@ -72,10 +72,10 @@ class MatchCounter:
         self._last, self._row = "", 0
 
     def add(self, stopped: StopReason | None, reason: str) -> None:
-        """Count a game that is over; RunFailed after MAX_SAME_FAILURES in a row."""
+        """Count a game that is over; raise RunFailed after MAX_SAME_FAILURES in a row."""
         self._by_reason[stopped] += 1
         self.new += 1
-        # Reasons that differ only in numbers, such as the length of a chat, are one.
+        # Reasons that differ only in numbers, such as the length of a chat, count as one.
         reason_key = "" if stopped is None else re.sub(r"\d+", "0", f"{stopped}: {reason}")
         self._row = self._row + 1 if reason_key == self._last else 1
         self._last = reason_key
@@ -94,12 +94,12 @@ def model_progress(models: Models | EndpointProvider | None) -> dict[str, Any]:
     if not isinstance(models, Models):
         return {}
     budget, traffic, usage = models.policy.budget, models.traffic, models.usage
-    # With a budget in money all prices are known.
+    # With a budget in dollars, all prices are known.
     known = usage.usd if budget.usd is None else budget.spent.usd
     usd = None if usage.unpriced and budget.usd is None else known
     return {"calls": traffic.calls, "waiting": traffic.waiting, "usd": usd, "usd_limit": budget.usd}
 
 
 def is_waited_for(models: Models | EndpointProvider | None) -> bool:
-    """Return True if an endpoint of these models is waited for that does not answer."""
+    """Return True if the run is waiting for an endpoint of these models that is not answering."""
     return isinstance(models, Models) and models.traffic.is_waited_for

@@ -1,5 +1,5 @@
-"""A run: the games of a plan or of several, played into folders, thousands on one event loop; it can be stopped and
-resumed."""
+"""A run: the games of one or several plans, played into folders, thousands of them on one event loop; it can be stopped
+and resumed."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _default_thresholds = gc.get_threshold()
 def relaxed_gc() -> Iterator[None]:
     """Freeze live objects and raise the generation-0 threshold while any run is active (reference-counted).
 
-    With thousands of calls in flight the default thresholds cost about 5% of CPU and free nothing.
+    With thousands of calls in flight, the default thresholds cost about 5% of CPU time and free nothing.
     """
     global _active_runs, _default_thresholds
     with _lock:
@@ -75,29 +75,33 @@ def relaxed_gc() -> Iterator[None]:
 
 
 DEFAULT_CONCURRENCY = 400
-"""Default number of games at play at once: more than calls in flight, so that a free call never lacks a game."""
+"""Default number of games played at once, which exceeds the number of calls in flight, so that a free call never lacks
+a game."""
 
 _SLICE_SECONDS = 0.02
-"""Seconds that scripted games are played before the event loop gets its turn."""
+"""Seconds for which scripted games are played before yielding to the event loop."""
 
 PREFLIGHT_SECONDS = 0.25
-"""Seconds after which games begin although a model's first answer is still under way: errors come sooner."""
+"""Seconds after which games begin even if a model's first answer is still pending; errors come sooner."""
 
 _MESSAGE_SECONDS = 30.0
-"""Seconds that a message is shown."""
+"""Seconds for which a message is shown."""
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
-    """Options of a run; none of them changes what is played.
+    """Options of a run, none of which changes what is played.
 
     Attributes:
-        at_once: Games at play at the same time (None: 400, or twice the calls that the endpoint takes at once).
-        workers: Processes for scripted games (None: one per core for many games that other processes can load).
+        at_once: Number of games played at the same time (None: 400, or twice the number of calls that the endpoint
+            takes at once).
+        workers: Number of processes for scripted games (None: one per core if there are many games and other processes
+            can load them).
         scheduler: Address of a Dask scheduler whose workers play scripted games instead.
-        game_seconds: Time limit of each game, waiting for endpoints not counted (None: no limit).
+        game_seconds: Time limit for each game in seconds, not counting time spent waiting for endpoints (None: no
+            limit).
         retry: Kinds of stopped games to play again.
         unusable: Largest share of a model's answers that may be unreadable before the run stops, from 0 to 1.
-        trust: Go on although files of the run's own game or players have changed since it began.
+        trust: Continue even if files of the run's own game or players have changed since it began.
 
     Raises:
         ValueError: A value is out of its range.
@@ -125,21 +129,21 @@ DEFAULTS = RunOptions()
 
 
 class Run:
-    """Play the games of its matchups that their folders lack; made by `nl.run` and `nl.tournament`.
+    """Play the games of the matchups that their folders lack; made by `nl.run` and `nl.tournament`.
 
-    `await run` ends when all games are over or the run was stopped. Finished games are in the folder at every moment.
-    All methods must be called in the event loop's own thread.
+    `await run` ends when all games are over or the run was stopped. Finished games are in the folder at all times. All
+    methods must be called in the event loop's thread.
 
     Args:
-        matchups: What is played.
-        folder: The folder of the run, which holds those of its matchups or is that of its only one.
-        options: How they are played.
+        matchups: The matchups to play.
+        folder: The folder of the run, which contains those of its matchups, or is that of its only one.
+        options: Options for playing them.
         models: Endpoints for players named `llm:...`.
-        closing: Resources that are closed when the run is over or was stopped.
+        closing: Resources to close when the run is over or stopped.
 
     Raises:
-        RunFailed: When awaited: no game can go on (wrong key, budget reached, endpoint unreachable), or too many
-            answers of a model cannot be used (`UnusableAnswers`).
+        RunFailed: When awaited: no game can continue (wrong key, budget reached, endpoint unreachable), or too many of
+            a model's answers are unusable (`UnusableAnswers`).
     """
 
     def __init__(
@@ -154,7 +158,7 @@ class Run:
         self.matchups, self.folder, self.models = matchups, folder, models
         self.games = sum(matchup.plan.n for matchup in matchups)
         self.most: int | None = None
-        """Games of each matchup to play, for a pilot (None: all)."""
+        """Number of games of each matchup to play, for a pilot (None: all)."""
         self.at_once = DEFAULT_CONCURRENCY if options.at_once is None else options.at_once
         self._notification: tuple[str, float] = ("", 0.0)
         self._closing = closing or AsyncExitStack()
@@ -206,7 +210,8 @@ class Run:
         return chain.from_iterable(iter_records(matchup.store.file) for matchup in self.matchups)
 
     def set_message(self, message: str) -> None:
-        """Show a message about an endpoint in `progress`, as long as one is waited for or for half a minute."""
+        """Show a message about an endpoint in `progress`, for half a minute or as long as the run is waiting for
+        one."""
         self._notification = (message, time.monotonic())
         self._changed()
 
@@ -223,20 +228,20 @@ class Run:
             self._set_phase("paused")
 
     def resume(self) -> None:
-        """Go on after `pause`."""
+        """Continue after `pause`."""
         if self._phase == "paused":
             self._unpaused.set()
             self._timers.set_paused(False)
             self._set_phase("playing")
 
     def finish(self) -> None:
-        """Start no more games; those at play are finished."""
+        """Start no more games; those being played are finished."""
         self.resume()
         if self._phase == "playing":
             self._set_phase("stopping")
 
     def cancel(self) -> None:
-        """Stop at once and drop the games at play; their answers stay in the cache for a resumed run."""
+        """Stop immediately and drop the games being played; their answers stay in the cache for a resumed run."""
         self._is_cancelled = True
         self.finish()
         for worker in self._workers:
@@ -259,7 +264,7 @@ class Run:
         return self.start().__await__()
 
     async def play(self) -> Progress:
-        """Play the missing games and return the final progress; RunFailed if no game can go on."""
+        """Play the missing games and return the final progress; raise RunFailed if no game can continue."""
         self._started_at = time.monotonic()
         players = [player for matchup in self.matchups for player in matchup.players.values()]
         if told := dict.fromkeys(f"{each.name}: {each.amounts}" for each in players if each.amounts):
@@ -285,7 +290,7 @@ class Run:
         return self.progress
 
     async def _play_scripted(self, missing: Iterator[Fixture]) -> None:
-        """Play games without models, in worker processes where that is faster."""
+        """Play games without models, in worker processes if that is faster."""
         games = self.games - self.progress.over
         why_not = next(
             filter(None, (why_one_process(each.game, each.plan, each.players) for each in self.matchups)), ""
@@ -300,7 +305,7 @@ class Run:
                 await (self._play_in_workers(missing, games, workers) if workers > 1 else self._play_here(missing))
 
     async def _play_here(self, missing: Iterator[Fixture]) -> None:
-        """Play one game after the other without tasks, yielding to the event loop now and then."""
+        """Play one game after another without tasks, yielding to the event loop now and then."""
         scripted = {
             matchup: ScriptedGames(matchup.game, matchup.players, self.folder, self._timers)
             for matchup in self.matchups
@@ -324,7 +329,7 @@ class Run:
         """Play games in the workers of a Dask scheduler."""
         with ExitStack() as resources:
             try:
-                # Connecting takes seconds, in which the event loop goes on.
+                # Connecting takes seconds, during which the event loop keeps running.
                 jobs = await asyncio.to_thread(resources.enter_context, cluster_jobs(scheduler, self.folder.resolve()))
             except ValueError as error:
                 raise RunFailed(str(error)) from None
@@ -373,7 +378,7 @@ class Run:
             self._changed()
 
     def _fail_unplayed(self, game: PlacedGame, reason: str) -> None:
-        """Store and count a game that ends the process in which it is played."""
+        """Store and count a game that ends any process in which it is played."""
         matchup = self.matchups[game[0]]
         match = matchup.deal(game[1])
         stop_match(match, "failed", reason)
@@ -394,7 +399,7 @@ class Run:
             self._workers.append(asyncio.create_task(self._work(chain([first], missing), preflight)))
             for _ in range(min(self.at_once, self.games) - 1):
                 self._workers.append(asyncio.create_task(self._work(missing)))
-                # So that the first call leaves before the last of the first games is dealt.
+                # This lets the first call be sent before the last of the first games is dealt.
                 await asyncio.sleep(0)
             with relaxed_gc():
                 await asyncio.gather(*self._workers)
@@ -407,7 +412,7 @@ class Run:
             await asyncio.gather(*self._workers, return_exceptions=True)
 
     async def _work(self, missing: Iterator[Fixture], preflight: Sequence[asyncio.Task[None]] = ()) -> None:
-        """Play one game after the other, once `preflight` is over, until none is left or no more may start."""
+        """Play one game after another, once `preflight` is over, until none is left or no more may start."""
         try:
             if preflight:
                 await asyncio.wait(preflight)
@@ -429,7 +434,8 @@ class Run:
         self._admission.playing[matchup] += 1
         try:
             async with self._timers.game():
-                # The event loop cannot end a player that blocks it, so each reply of such a player is limited as well.
+                # The event loop cannot end a player that blocks it, so each of such a player's replies is limited as
+                # well.
                 seats = limit_time(matchup.seat(match, self.models), lambda: self._timers.seconds or 0.0, self._timers)
                 pausable = {
                     seat: _PausablePlayer(player, self._unpaused) if is_async(player) else player
@@ -447,23 +453,24 @@ class Run:
                 self._answers.add_missing(match.players[error.seat], error)
                 log_failure(self.folder, match, error)
             stop_match(match, "failed", str(error))
-        except Exception as error:  # of a player: it fails this game only
+        except Exception as error:  # of a player: it fails only this game
             fail_match(self.folder, match, error)
         finally:
             self._admission.playing[matchup] -= 1
-        if len(match.record().to_line()) >= MAX_LINE:  # which could not be read again, nor the rest of the file
+        if len(match.record().to_line()) >= MAX_LINE:  # neither it nor the rest of the file could be read again
             match = matchup.deal(pairing)
             stop_match(match, "failed", f"its record would be longer than {MAX_LINE >> 20} MiB")
         self._finish_match(matchup, match)
 
     def _check_answer(self, match: Match, events: list[Event]) -> None:
-        """Count an answer; `UnusableAnswers` if a model gives too many that cannot be used and the game goes on."""
+        """Count an answer; raise `UnusableAnswers` if a model gives too many unusable ones and the game is not over."""
         self._answers.add(match.players, match.notes, events)
         if match.ended is None:
             self._answers.check()
 
     def _finish_match(self, matchup: Matchup, match: Match) -> None:
-        """Store and count a game that is over; RunFailed if too many failed alike, or cannot be a model's play."""
+        """Store and count a game that is over; raise RunFailed if too many games failed alike or too many answers are
+        unusable."""
         matchup.store.append(match.record())
         self._admission.note_cost(matchup, match.id, match.notes.get(STOPPED))
         try:
@@ -484,7 +491,7 @@ class Run:
 
 
 class _PausablePlayer:
-    """A player that is asked nothing while the run is paused."""
+    """A player that is not asked anything while the run is paused."""
 
     def __init__(self, player: Player, unpaused: asyncio.Event) -> None:
         self._player, self._unpaused = player, unpaused

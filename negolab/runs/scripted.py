@@ -1,4 +1,4 @@
-"""Scripted games of a run, one after the other, in the run's own process or in a worker's."""
+"""Scripted games of a run, one after another, in the run's own process or a worker's."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ from negolab.runs.timer import CallTimedOut, MatchTimers, call_within
 from negolab.store import STOPPED
 
 FAILURES = "errors.log"
-"""The log of a run: the traceback of every game that a player's code failed."""
+"""The log of a run, with the traceback of each game that failed because of a player's code."""
 
 
 def log_failure(folder: Path, match: Match, error: BaseException) -> None:
-    """Append a game that a player failed to the run's log, with the traceback."""
+    """Append a game in which a player failed to the run's log, with the traceback."""
     now = datetime.now(UTC).isoformat(timespec="seconds")
     asked = " and ".join(match.pending()) or "nobody"
     players = ", ".join(f"{seat} = {name}" for seat, name in match.players.items())
@@ -43,22 +43,22 @@ class ScriptedGames:
     Args:
         game: The game.
         players: Factories of the players, by name.
-        folder: The folder of the run, where the log of failures is kept.
-        timers: The time limit of a game.
+        folder: The folder of the run, which contains the log of failures.
+        timers: The time limits of games.
     """
 
     def __init__(self, game: AnyGame, players: Mapping[str, PlayerFactory], folder: Path, timers: MatchTimers) -> None:
         self.game, self.players, self.folder, self.timers = game, players, folder, timers
 
     def play(self, pairing: Pairing) -> Match:
-        """Play one game; a player that raises an error or takes too long ends this game only."""
+        """Play one game; a player that raises an error or takes too long ends only this game."""
         match = Match(self.game, seed=pairing.seed, id=pairing.id, players=pairing.players)
         try:
             seats = seat_players(match, factories=self.players)
             play(match, limit_time(seats, self.timers.scripted_game(), self.timers))
         except GameTimedOut as error:
             stop_match(match, "timed out", str(error))
-        except Exception as error:  # of a strategy: it fails this game only
+        except Exception as error:  # of a strategy: it fails only this game
             fail_match(self.folder, match, error)
         return match
 
@@ -86,7 +86,7 @@ def limit_time(seats: dict[Seat, Player], seconds_left: Callable[[], float], tim
 
 
 class _LimitedPlayer:
-    """A player whose replies fail the game when its time is over."""
+    """A player whose replies fail the game once its time is up."""
 
     def __init__(self, player: Player, seconds_left: Callable[[], float], error: Callable[[], GameTimedOut]) -> None:
         self._player, self._seconds_left, self._error = player, seconds_left, error

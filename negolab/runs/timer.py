@@ -1,4 +1,4 @@
-"""Time limits: of a game, paused while a run is paused or an endpoint cannot answer, and of a function call."""
+"""Time limits for games (paused while a run is paused or an endpoint cannot answer) and for function calls."""
 
 from __future__ import annotations
 
@@ -15,7 +15,8 @@ from negolab.llm.endpoint.errors import GameTimedOut
 
 T = TypeVar("T")
 _INTERRUPT_AGAIN = 0.1
-"""Seconds after which a function that goes on in spite of an interrupt, as by `except:`, is interrupted again."""
+"""Seconds after which a function that continues in spite of an interrupt, for example with `except:`, is interrupted
+again."""
 
 
 class CallTimedOut(Exception):
@@ -23,17 +24,18 @@ class CallTimedOut(Exception):
 
 
 class _Interrupt(BaseException):
-    """Raised by the alarm inside of the function; no `Exception`, so that the function's own handlers let it pass."""
+    """Raised by the alarm inside the function; not an `Exception`, so that the function's own handlers let it pass."""
 
 
 def call_within(seconds: float, function: Callable[..., T], *args: Any) -> T:
-    """Call a function, which is interrupted when its time is over.
+    """Call a function and interrupt it when its time is up.
 
-    A function in Python, or one that sleeps, is interrupted in the main thread of a POSIX system. Elsewhere, and while
-    compiled code runs that does not look at signals, it is waited for, and what it returns too late is dropped.
+    A Python function, or one that sleeps, is interrupted in the main thread of a POSIX system. Elsewhere, and while
+    compiled code that does not check for signals is running, the call waits, and a result that comes too late is
+    dropped.
 
     Raises:
-        CallTimedOut: It took longer than `seconds`, above 0.
+        CallTimedOut: It took longer than `seconds`, which must be positive.
     """
     began = time.monotonic()
     if hasattr(signal, "setitimer") and threading.current_thread() is threading.main_thread():
@@ -63,14 +65,14 @@ def _call_with_alarm(seconds: float, function: Callable[..., T], *args: Any) -> 
 
 
 class MatchTimer:
-    """The time left to one game; paused with its run, while an endpoint is unreachable or a call waits."""
+    """The time left for one game, paused with its run and while an endpoint is unreachable or a call waits."""
 
     def __init__(self, timeout: asyncio.Timeout) -> None:
         self._timeout = timeout
         self._left = 0.0
         self._pauses = 0
         self.is_over = False
-        """The game is over; a cancelled call may still let the timer go on."""
+        """True if the game is over; a canceled call may still resume the timer."""
 
     def stop(self) -> None:
         """Pause."""
@@ -80,14 +82,14 @@ class MatchTimer:
             self._timeout.reschedule(None)
 
     def go(self) -> None:
-        """End one pause; go on after the last one."""
+        """End one pause; continue after the last one."""
         self._pauses -= 1
         if self._pauses == 0 and self._is_running():
             self._timeout.reschedule(asyncio.get_running_loop().time() + self._left)
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """Pause while the context runs."""
+        """Pause while the context is active."""
         self.stop()
         try:
             yield
@@ -99,7 +101,7 @@ class MatchTimer:
 
 
 class MatchTimers:
-    """Timers of all games at play, `seconds` each from a game's start (None: no limit)."""
+    """Timers of all games being played, `seconds` each from a game's start (None: no limit)."""
 
     def __init__(self, seconds: float | None) -> None:
         self.seconds = seconds
@@ -107,9 +109,9 @@ class MatchTimers:
         self._is_paused = False
 
     def scripted_game(self) -> Callable[[], float]:
-        """Begin the time of a game that is played at one go; return a function that returns the seconds left.
+        """Start the clock for a game played in one go; return a function that returns the seconds left.
 
-        It raises GameTimedOut when none are.
+        The function raises GameTimedOut when none are left.
         """
         began = time.monotonic()
 
@@ -122,12 +124,12 @@ class MatchTimers:
         return left
 
     def timed_out(self) -> GameTimedOut:
-        """Return the error of a game whose time is used up."""
+        """Return the error for a game that has run out of time."""
         return GameTimedOut(f"the match was not over after {self.seconds:g} s")
 
     @asynccontextmanager
     async def game(self) -> AsyncIterator[None]:
-        """Limit the time of the game inside; GameTimedOut when it is used up."""
+        """Limit the time of the game played inside; raise GameTimedOut when it is up."""
         if self.seconds is None:
             yield
             return
@@ -150,7 +152,7 @@ class MatchTimers:
             raise self.timed_out() from None
 
     def set_paused(self, paused: bool) -> None:
-        """Pause all timers, or let them go on."""
+        """Pause or resume all timers."""
         if paused != self._is_paused:
             self._is_paused = paused
             for timer in self._timers:

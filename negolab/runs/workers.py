@@ -1,4 +1,4 @@
-"""Scripted games in several processes: workers play and encode, the run's own process is the only one that writes."""
+"""Scripted games in several processes: workers play and encode, and only the run's own process writes."""
 
 from __future__ import annotations
 
@@ -22,21 +22,21 @@ from negolab.store import STOPPED
 from negolab.user_code import CodeSource
 
 AUTOMATIC_FROM = 5_000
-"""Games above which a run takes a worker per core by itself."""
+"""Number of games above which a run uses a worker per core by default."""
 
 
 class Setup(msgspec.Struct, kw_only=True):
-    """All that a worker needs to play the games of a run.
+    """Everything that a worker needs to play the games of a run.
 
     Attributes:
         game, preset, params: The game, as in a record.
         source: Where the game's code comes from (None: it is installed).
-        modules: Modules to load because they offer a player by its name alone.
-        players: The text by which each player is found, by the name it has in the run.
+        modules: Modules to load because they offer a player under a bare name.
+        players: The text by which each player is found, keyed by its name in the run.
         code: Hash of each player's own code ("": negolab's).
         folder: The folder of the run.
-        game_seconds: Time limit of a game.
-        negolab: The version of negolab that the run began with.
+        game_seconds: Time limit for each game in seconds.
+        negolab: The version of negolab with which the run began.
     """
 
     game: str
@@ -52,13 +52,13 @@ class Setup(msgspec.Struct, kw_only=True):
 
 
 PlacedGame = tuple[int, Pairing]
-"""A game, and the place of its matchup in the run."""
+"""A game, with the index of its matchup in the run."""
 Played = tuple[StopReason | None, str, bytes]
-"""A game that is over: why it was stopped, if it was (reason, text), and the line of its record."""
+"""A game that is over: why it was stopped, if it was (reason, text), and the line with its record."""
 
 
 def why_one_process(game: AnyGame, plan: Plan, players: Mapping[str, PlayerFactory]) -> str:
-    """Return the reason why another process cannot load this game and these players; "" if it can."""
+    """Return why another process cannot load this game and these players; "" if it can."""
     for player in players.values():
         if not isinstance(player.origin, str):
             return f"the player {player.name} was given as an object, which exists only in this process"
@@ -95,7 +95,7 @@ def _origin(player: PlayerFactory) -> str:
 
 
 def _offering_module(player: PlayerFactory) -> str:
-    """Return the file or module of a player that has a name because its module was loaded; "" for any other."""
+    """Return the file or module of a player whose name was registered when its module was loaded; "" for any other."""
     facts = player.facts
     if "source" not in facts or parse_reference(player.origin):
         return ""
@@ -103,7 +103,7 @@ def _offering_module(player: PlayerFactory) -> str:
 
 
 def load_games(setups: Sequence[Setup]) -> Callable[[PlacedGame], Played]:
-    """Load the games of a run's matchups with their players; ValueError if their files are not those of the run."""
+    """Load the games of a run's matchups with their players; raise ValueError if their files are not the run's."""
     games = [_load(setup) for setup in setups]
 
     def play(placed: PlacedGame) -> Played:
@@ -115,7 +115,7 @@ def load_games(setups: Sequence[Setup]) -> Callable[[PlacedGame], Played]:
 
 
 def _load(setup: Setup) -> ScriptedGames:
-    """Load the game and its players; ValueError if their files or negolab are not those of the run."""
+    """Load the game and its players; raise ValueError if their files or negolab are not the run's."""
     if setup.negolab != __version__:
         raise ValueError(
             f"the worker has negolab {__version__}, but this machine has {setup.negolab}: install the same version"

@@ -30,10 +30,10 @@ class Design(TomlTable, frozen=True, kw_only=True):
     """The matches of each pairing.
 
     Attributes:
-        draws: Draws of chance, the same for all pairings of a game.
-        seats: "both", or the seat of the entrants where `opponents` is a list.
-        repeats: Matches on each draw in the same seats, where a model plays.
-        opponents: "others", "all" (the others and oneself), or the labels of players that all others meet.
+        draws: Number of draws of chance, which are the same for all pairings of a game.
+        seats: "both", or, if `opponents` is a list, the seat of the entrants.
+        repeats: Number of matches on each draw in the same seats, if a model plays.
+        opponents: "others", "all" (the others and the player itself), or the labels of players that all others meet.
         seed: Seed for draws.
     """
 
@@ -45,7 +45,7 @@ class Design(TomlTable, frozen=True, kw_only=True):
 
 
 class Spending(TomlTable, frozen=True, kw_only=True):
-    """Limits of what the models of a tournament may cost in all: US dollars, tokens."""
+    """Limits on what the models of a tournament may cost in total: US dollars and tokens."""
 
     usd: Positive | None = None
     tokens: Count | None = None
@@ -58,8 +58,8 @@ class Entrant(NamedTuple):
         label: Its name in records and tables.
         base: The label of the player in the plan.
         player: The player.
-        settings: What it is set to.
-        levels: Its value of each condition; none of a player that is no model.
+        settings: The player's settings.
+        levels: Its value for each condition; empty if the player isn't a model.
     """
 
     label: str
@@ -70,19 +70,19 @@ class Entrant(NamedTuple):
 
 
 MOST_ENTRANTS = 200
-"""Players times combinations of conditions, at most: their pairings are all prepared at once."""
+"""Maximum number of players times combinations of conditions, because all their pairings are prepared at once."""
 
 
 class TournamentPlan(TomlTable, frozen=True, kw_only=True):
-    """A plan as in its file.
+    """A plan, as read from its file.
 
     Attributes:
         players: A player by label: a name, or a table of `player` and its settings.
-        conditions: By name, settings of models by value; they are crossed with the players that are models.
+        conditions: Settings of models by condition and value; they are crossed with the players that are models.
         games: A game by label: a name, or a table of `game`, `preset` or `scenario`, parameters, and `players`, the
             labels of those who play it (default: all).
         design: The matches of each pairing.
-        budget: What models may cost.
+        budget: Limits on what models may cost.
 
     Raises:
         ValueError: The parts contradict each other.
@@ -130,7 +130,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
             raise ValueError("players: list two or more players")
 
     def entrants(self) -> list[Entrant]:
-        """Return the players, models under each combination of conditions."""
+        """Return the players, with models under each combination of conditions."""
         found = []
         for base, given in self.players.items():
             settings = dict(given) if isinstance(given, dict) else {"player": given}
@@ -144,7 +144,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
         return found
 
     def pairs(self, entrants: list[Entrant]) -> Iterator[tuple[Entrant, Entrant]]:
-        """Yield who meets whom: the first sits at A first, or at A alone."""
+        """Yield the pairs that meet; the first of each sits at A first, or only at A."""
         if isinstance(self.design.opponents, str):
             together = combinations_with_replacement if self.design.opponents == "all" else combinations
             yield from together(entrants, 2)
@@ -154,7 +154,7 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
             yield (other, one) if self.design.seats == "B" else (one, other)
 
     def sides(self, entrants: list[Entrant]) -> tuple[list[Entrant], list[Entrant]]:
-        """Part the players into those who are compared and their opponents; all are both without a list of those."""
+        """Split the players into those compared and their opponents; without a list of opponents, all are both."""
         named = self.design.opponents
         if isinstance(named, str):
             return entrants, entrants
@@ -177,12 +177,12 @@ class TournamentPlan(TomlTable, frozen=True, kw_only=True):
 
 
 def read_plan(path: Path) -> TournamentPlan:
-    """Read a plan; ValueError names the file, the place in it and what to do."""
+    """Read a plan; a ValueError names the file, the location in it and what to do."""
     return read_toml(path, TournamentPlan)
 
 
 def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
-    """Return the matchups of a plan, game by game, each with a folder of its own below `out`.
+    """Return the matchups of a plan, game by game, each with its own folder below `out`.
 
     Args:
         plan: The plan.
@@ -190,7 +190,7 @@ def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
         out: The folder of the tournament.
 
     Raises:
-        ValueError: A game does not exist; or players cannot play a game, all of which are named.
+        ValueError: A game does not exist, or players (all of which are named) cannot play a game.
     """
     parts: list[Part] = []
     faults: list[str] = []
@@ -219,7 +219,7 @@ def make_parts(plan: TournamentPlan, folder: Path, out: Path) -> list[Part]:
 
 
 def _load_game(name: str, given: Any, folder: Path) -> tuple[AnyGame, list[str] | None]:
-    """Load a game of the plan; return it with the labels of those who play it (None: all)."""
+    """Load a game of the plan, and return it with the labels of those who play it (None: all)."""
     params = dict(given) if isinstance(given, dict) else {"game": given}
     only = params.pop("players", None)
     for key in ("preset", "scenario"):
@@ -233,7 +233,7 @@ def _load_game(name: str, given: Any, folder: Path) -> tuple[AnyGame, list[str] 
 
 
 def label_players(players: Sequence[Any]) -> dict[str, Any]:
-    """Return players by label; `ValueError` if two share one."""
+    """Return players by label; raise ValueError if two share one."""
     labels = [_label_of(player) for player in players]
     if twice := next((label for label in labels if labels.count(label) > 1), None):
         raise ValueError(f"two players are called {twice!r}: give each its own label, such as linear:label=Slow")
@@ -241,7 +241,7 @@ def label_players(players: Sequence[Any]) -> dict[str, Any]:
 
 
 def _label_of(player: Any) -> str:
-    """Name a player in tables."""
+    """Return a player's name for tables."""
     if isinstance(player, str):
         labelled = re.search(r"[:,]label=([^,]+)", player)
         return labelled[1].strip() if labelled else player
@@ -249,7 +249,7 @@ def _label_of(player: Any) -> str:
 
 
 def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:
-    """Find a player, with its label as its name."""
+    """Find a player, named by its label."""
     player, settings = entrant.player, dict(entrant.settings)
     if entrant.base != player:
         checked_label(entrant.base)
@@ -259,7 +259,7 @@ def _resolve(entrant: Entrant, game: AnyGame, folder: Path) -> PlayerFactory:
         if isinstance(persona := settings.get("persona"), str):
             settings["persona"] = str(folder / Path(persona).expanduser())
     elif isinstance(player, str):
-        # A text with all settings, by which another process finds the same player.
+        # A text with all settings, by which another process can find the same player.
         if (reference := parse_reference(player)) is not None:
             player = str(reference.beside(folder))
         for key, value in settings.items():
@@ -282,5 +282,5 @@ def _part(plan: TournamentPlan, game: AnyGame, players: tuple[PlayerFactory, Pla
 
 
 def _safe(label: str) -> str:
-    """Return a label as a part of a folder's name."""
+    """Return a label as part of a folder's name."""
     return re.sub(r"[^\w.+=-]", "-", label)[:80].lstrip(".") or "-"

@@ -1,4 +1,4 @@
-"""Tournaments from Python: `tournament` plays one, and the object that it returns tells its results."""
+"""Tournaments from Python: `tournament` plays one, and the object that it returns gives the results."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
 
 
 class Tournament:
-    """A tournament that is played into a folder; made by `nl.tournament`.
+    """A tournament played into a folder; made by `nl.tournament`.
 
     Attributes:
         plan: What is played.
-        run: How far it is; `tournament.run.pause()`, `finish()` and `cancel()` as for any run.
+        run: The run that plays it; `tournament.run.pause()`, `finish()` and `cancel()` work as for any run.
     """
 
     def __init__(self, plan: TournamentPlan, run: Run) -> None:
@@ -71,29 +71,30 @@ def tournament(
     design: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> Tournament:
-    """Play a tournament of one or several games into the folder `out`, and resume what is there.
+    """Play a tournament of one or several games into the folder `out`, and resume any tournament that is there.
 
-    All pairings of a game have the same draws, and advance together. Inside a running event loop (a notebook) the
-    tournament starts in the background and the call returns at once; elsewhere it returns when it is over.
+    All pairings of a game have the same draws and advance together. Inside a running event loop (a notebook), the
+    tournament starts in the background and the call returns immediately; elsewhere, it returns when the tournament is
+    over.
 
     Args:
-        games: The path of a plan, `plan.toml`, which says all that follows; a game or its name; or games by label,
+        games: The path of a plan, `plan.toml`, which specifies everything below; a game or its name; or games by label,
             each a game, its name, or a table such as {"game": "agenda", "scenario": "casino"}.
         players: Players as `run` takes them, or by label; a table such as {"player": "llm:gpt-5-mini", "persona":
-            "tough.md"} has settings.
+            "tough.md"} contains settings.
         out: Folder of the tournament. Repeating the call with the same plan continues it.
-        conditions: By name, settings of models by value: {"prompt": {"plain": {}, "polite": {"persona": "polite.md"}}};
-            each model plays under each combination of values.
-        design: `draws`, `seats`, `repeats`, `opponents` and `seed` as in a plan.
-        **options: `models`, `budget`, `workers` and all others of `run`.
+        conditions: Settings of models by condition and value: {"prompt": {"plain": {}, "polite": {"persona":
+            "polite.md"}}}; each model plays under each combination of values.
+        design: `draws`, `seats`, `repeats`, `opponents` and `seed`, as in a plan.
+        **options: `models`, `budget`, `workers` and all other options of `run`.
 
     Returns:
         The tournament: `await tournament`, `tournament.standings()`.
 
     Raises:
-        ValueError: The plan contradicts itself, a player cannot play a game, or `out` holds something else.
-        RunFailed: No match can go on (wrong key, budget reached, endpoint unreachable), or too many answers cannot be
-            used.
+        ValueError: The plan contradicts itself, a player cannot play a game, or `out` contains something else.
+        RunFailed: No match can continue (wrong key, budget reached, endpoint unreachable), or too many answers are
+            unusable.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -143,7 +144,7 @@ def open_tournament(
         where: The plan's file, for errors.
 
     Raises:
-        ValueError: A player cannot play a game, or `out` holds something else.
+        ValueError: A player cannot play a game, or `out` contains something else.
     """
     if (there := manifest.read(out)) and "entrants" not in there:
         raise ValueError(f"{out} contains a run that is not a tournament: choose another folder")
@@ -156,5 +157,5 @@ def open_tournament(
 
 
 def _name_of(game: Any) -> str:
-    """Name a game in tables."""
+    """Return a game's name for tables."""
     return Path(game).stem if isinstance(game, str | Path) else catalog.game_id(game).partition(":")[0]

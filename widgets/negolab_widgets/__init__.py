@@ -42,21 +42,21 @@ _DISPLAY_HOOKS = {
     ("negolab.tournaments.tournament", "Tournament"): "tournament",
     ("builtins", "list"): "records",
 }
-"""Module and name of a type, and the function of `display` that shows it. A list without records looks as always."""
+"""The `display` function that shows a type, by the type's module and name. A list without records is shown as usual."""
 
 _LIVE = {("negolab.game", "Game"): "card:Card", ("negolab.runs.run", "Run"): "progress:RunProgress"}
-"""Types whose values are widgets where a kernel can keep them alive; elsewhere `_DISPLAY_HOOKS` show them."""
+"""Types that are shown as widgets where a kernel can keep them alive; elsewhere, `_DISPLAY_HOOKS` apply."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a widget when it is first used: every participant's kernel pays in memory for what it does not need."""
+    """Import a widget on first use, because every unneeded import costs memory in each participant's kernel."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(f"{__name__}.{_MODULES[name]}"), name)
 
 
 def _register_display_hooks() -> None:
-    """Register the display hooks; outside IPython do nothing."""
+    """Register the display hooks; outside IPython, do nothing."""
     shell: Any = get_ipython()
     if shell is None:
         return
@@ -68,13 +68,14 @@ def _register_display_hooks() -> None:
 
 
 def _show_live(widget: str) -> Callable[[Any], None]:
-    """Return what shows a value with a widget of this class."""
+    """Return a function that shows a value with a widget of this class."""
     make = _lazy(widget)
     return lambda value: make(value)._ipython_display_()
 
 
 def _lazy(named: str) -> Callable[[Any], Any]:
-    """Return a function or a class that is imported, and with it pandas and numpy, only when it is called."""
+    """Return a stand-in for a function or class; it imports the original, and with it pandas and NumPy, only when
+    called."""
     module, _, name = named.partition(":")
     return lambda value: getattr(import_module(f"{__name__}.{module}"), name)(value)
 

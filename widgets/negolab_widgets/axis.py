@@ -1,4 +1,4 @@
-"""A scale from values to places in a drawing, and its round values."""
+"""A scale from values to positions in a drawing, and its round values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from negolab.formatting import format_number
 
 
 class Axis(NamedTuple):
-    """A scale from values to places, linear or by powers of ten; if some values are `named`, only these have labels."""
+    """A scale from values to positions, linear or logarithmic; if values are `named`, only those have labels."""
 
     low: float
     high: float
@@ -20,12 +20,12 @@ class Axis(NamedTuple):
     named: Sequence[tuple[float, str]] = ()
 
     def place(self, value: float) -> float:
-        """Return the place of a value."""
+        """Return the position of a value."""
         share = ((log10(value) if self.log else value) - self.low) / (self.high - self.low)
         return round(self.start + share * (self.end - self.start), 1)
 
     def ticks(self, scale: float = 1, count: int = 6) -> Iterator[tuple[float, str]]:
-        """Yield at most about `count` round values in view with their labels, which count in units of `scale`."""
+        """Yield at most about `count` round values in view, with labels in units of `scale`."""
         low, high = sorted((self.low / scale, self.high / scale))
         if self.named or self.log:
             marks = (
@@ -40,14 +40,14 @@ class Axis(NamedTuple):
 
 
 def new_axis(values: Sequence[float], start: float, end: float) -> Axis:
-    """Make an axis on which all of some values are in view, with room around them."""
+    """Make an axis that shows all of the values, with room around them."""
     low, high = min(values), max(values)
-    # What differs by rounding alone is one value, around which there would be no room.
+    # Values that differ only by rounding count as one, which would leave no room around it.
     room = 0.08 * (0 if isclose(low, high) else high - low) or 0.08 * abs(high) or 1
     return Axis(low - room, high + room, start, end)
 
 
 def round_step(least: float) -> float:
-    """Return the least round number that is not below `least`."""
+    """Return the smallest round number that is at least `least`."""
     power = 10 ** floor(log10(least))
     return float(next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= least * 0.999))

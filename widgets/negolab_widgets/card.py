@@ -1,4 +1,4 @@
-"""The card of a game in a notebook: what it is about, what each side sees, and its figure with two sliders."""
+"""A game's card in a notebook: what the game is about, what each side sees, and a figure with two sliders."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from negolab_widgets.replay.plane import Course, deal_surroundings, render_plane
 from negolab_widgets.tables import table
 
 SEED, _REDRAWS = 1, 8
-"""Seed of the deal that a card shows, and how often what a seat alone knows is drawn anew to find out what that is."""
+"""Seed of the deal that a card shows, and how many times a seat's secrets are redrawn to find out what they are."""
 
 Figure = Callable[[AnyGame, State[Any, Any]], Markup]
 
 
 class Card(Page):
-    """Show a game: its aim, its sides and its figure, which two sliders redraw.
+    """Show a game: its aim, its sides and a figure that two sliders redraw.
 
     Args:
         game: The game.
-        large: Draw it as wide as the page, with the figure below the sliders.
+        large: Draw the card as wide as the page, with the figure below the sliders.
     """
 
     def __init__(self, game: AnyGame, *, large: bool = False) -> None:
@@ -58,7 +58,7 @@ class Card(Page):
         return render_card(self._game)
 
     def refresh(self) -> None:
-        """Draw the figure and the line of code for where the sliders stand."""
+        """Draw the figure and the line of code for the sliders' current values."""
         changes = changed(self._deal, {path: slider.chosen for path, slider in self._sliders.items()})
         for slider in self._sliders.values():
             slider.say()
@@ -73,7 +73,7 @@ class Card(Page):
 
 
 def render_card(game: AnyGame) -> Markup:
-    """Render the card as it stands in a saved notebook."""
+    """Render the card as it appears in a saved notebook."""
     figure = (
         element("div", still(render_figure(example(game), {}), "An example draw"), cls="nl-explore")
         if explored(game)
@@ -85,18 +85,18 @@ def render_card(game: AnyGame) -> Markup:
 
 
 def explored(game: AnyGame) -> Mapping[str, Any]:
-    """Return what the game's module declares for its card; nothing of a game that declares nothing.
+    """Return what the game's module declares for its card; empty if it declares nothing.
 
-    `sliders` maps a parameter (or a part of one: `reservation.A`, `stock.0`, `seller_costs.*` for a single value) to
-    its name on screen, its ends, which may be names of parameters, and its step. `figure` names the function that draws
-    a deal; by default the payoffs of all agreements are drawn. `changes` are parameters of what is drawn alone, and
-    `change` is an example of a change.
+    `sliders` maps a parameter (or part of one: `reservation.A`, `stock.0`, or `seller_costs.*` for a single value) to
+    its name on screen, its ends (which may be names of parameters) and its step. `figure` names the function that draws
+    a deal; by default, the payoffs of all agreements are drawn. `changes` are parameters that apply only to the
+    drawing, and `change` is an example of a change.
     """
     return catalog.part(game, "EXPLORE") or {}
 
 
 def example(game: AnyGame) -> AnyGame:
-    """Return the game with one deal of those that it draws from lists."""
+    """Return the game with one of the deals that it draws from lists."""
     lists = (path.removesuffix(".*") for path in explored(game).get("sliders", {}) if path.endswith(".*"))
     return catalog.load(game, **{name: getattr(game, name)[:1] for name in lists})
 
@@ -114,7 +114,7 @@ def render_head(game: AnyGame) -> Markup:
 
 
 def render_sides(game: AnyGame) -> Markup:
-    """Render what each side of an example deal wants, sees and alone knows."""
+    """Render what each side of an example deal wants, what it sees, and what it alone knows."""
     game = example(game)
     state = Match(game, seed=SEED).state
     return element("div", *(_side(game, state, seat) for seat in SEATS), cls="nl-card-sides")
@@ -132,7 +132,7 @@ def _side(game: AnyGame, state: State[Any, Any], seat: Seat) -> Markup:
 
 
 def _named(facts: Mapping[str, Any]) -> str:
-    """Name facts, with the value of those that are a number or a word."""
+    """Name facts, with the value of each one that is a number or a word."""
     plain = {name: value for name, value in facts.items() if value not in ("", None)}
     words = (name[:1].lower() + name[1:] if name[1:2].islower() else name for name in plain)
     values = ("" if isinstance(of, dict | list) else f" {format_value(of)}" for of in plain.values())
@@ -140,9 +140,9 @@ def _named(facts: Mapping[str, Any]) -> str:
 
 
 def own_secrets(game: AnyGame, state: State[Any, Any], seat: Seat) -> list[str]:
-    """List the facts of a seat that the other one does not know: those that change when the rules redraw them.
+    """List the facts that only this seat knows: those that change when the rules redraw its secrets.
 
-    Of a game that cannot redraw them, all that is filed as the seat's own counts.
+    For a game that cannot redraw them, everything filed as the seat's own counts.
     """
     facts, rng = game.facts(observe(state, seat)), random.Random(SEED)
     if type(game).vary is Game.vary:
@@ -164,11 +164,11 @@ def sliders(game: AnyGame) -> Iterator[tuple[str, str, float, float, float]]:
 
 
 class Choice(Slider):
-    """A slider over the round values of a parameter, and the one that it has in the game.
+    """A slider over the round values of a parameter, plus its value in the game.
 
     Args:
         game: The game.
-        declared: A slider as `sliders` yields it.
+        declared: A slider, as yielded by `sliders`.
     """
 
     def __init__(self, game: AnyGame, path: str, name: str, low: float, high: float, step: float) -> None:
@@ -179,16 +179,16 @@ class Choice(Slider):
 
     @property
     def chosen(self) -> Any:
-        """The value where the slider stands."""
+        """The slider's current value."""
         return self.values[self.value]
 
     def say(self) -> None:
-        """Write the value with its unit."""
+        """Show the value with its unit."""
         self.text = format_amount(self.chosen, self._unit) if self._unit else format_value(self.chosen)
 
 
 def _value(game: AnyGame, path: str) -> Any:
-    """Return the number that a path names; None if the game has none there."""
+    """Return the number at a path; None if the game has no number there."""
     name, _, part = path.partition(".")
     value = getattr(game, name)
     if part and isinstance(value, tuple):
@@ -199,7 +199,7 @@ def _value(game: AnyGame, path: str) -> Any:
 
 
 def changed(game: AnyGame, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the parameters that differ from the game's if these numbers stand at their paths."""
+    """Return the parameters that differ from the game's once these numbers are set at their paths."""
     changes: dict[str, Any] = {}
     for path, value in values.items():
         name, _, part = path.partition(".")
@@ -214,7 +214,7 @@ def changed(game: AnyGame, values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def render_figure(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
-    """Draw the deal of the game with these changes; where they do not fit the rules, say why."""
+    """Draw the game's deal with these changes; if they do not fit the rules, say why."""
     declared = explored(game)
     if not declared:
         return Markup("")
@@ -227,14 +227,14 @@ def render_figure(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
 
 
 def draw_plane(game: AnyGame, state: State[Any, Any]) -> Markup:
-    """Draw what agreements pay both, and what both have without one."""
+    """Draw what agreements pay both seats, and what both have without one."""
     drawn = render_plane({"": Course((), 1, None, False)}, deal_surroundings(game, state))
     words = "Payoffs of the best agreements: no other agreement gives one side more without giving the other less."
     return join([drawn, element("p", words)])
 
 
 def render_code(game: AnyGame, changes: Mapping[str, Any]) -> Markup:
-    """Render the line of code that makes these changes, or one as an example."""
+    """Render the line of code that makes these changes, or an example of one."""
     plain = {name: msgspec.to_builtins(value) for name, value in changes.items()}
     written = ", ".join(f"{name}={value!r}" for name, value in plain.items()) or explored(game).get("change", "")
     named = [

@@ -1,4 +1,4 @@
-// One text at a time. Keys mark codes, Enter keeps the marks, Backspace takes the last answer back.
+// One text at a time. Keys mark codes, Enter saves the marks, and Backspace undoes the last answer.
 const KEYS = "1234567890qwertyuiopasdfghjklzxcvbnm";
 const make = (parent, tag, cls = "", text = "") => {
   const made = parent.appendChild(document.createElement(tag));
@@ -30,7 +30,7 @@ export default {
 
     const isScale = (code) => Array.isArray(code.scale);
     const steps = ({ scale: [low, high] }) => Array.from({ length: high - low + 1 }, (_, at) => low + at);
-    // Yes and no change at each press; a scale goes up by one, and from its end back to no answer.
+    // Each press toggles yes and no; a scale goes up by one, and from its end back to no answer.
     const press = (code) => {
       const now = marks[code.name];
       if (!isScale(code)) marks[code.name] = now ? undefined : 1;
@@ -72,7 +72,7 @@ export default {
     };
     const show = () => {
       const unit = model.get("unit"), done = unit.of - unit.left, over = !unit.left;
-      // What is taken back is shown as it was marked; a no is no mark.
+      // An undone answer is shown as it was marked; a no is not a mark.
       marks = Object.fromEntries(rows.filter(({ code }) => isScale(code) || unit.marks?.[code.name])
         .map(({ code }) => [code.name, unit.marks?.[code.name]]));
       bar.max = unit.of;
@@ -90,7 +90,7 @@ export default {
       undo.disabled = !done;
       draw();
       if (before.hidden && document.activeElement === before) save.focus();
-      // The line just before the text is in view; the first time, only when the page is laid out.
+      // Keep the line just before the text in view; the first time, this works only once the page is laid out.
       requestAnimationFrame(() => { before.scrollTop = before.scrollHeight; });
       choices.scrollTop = 0;
     };
@@ -103,7 +103,7 @@ export default {
     save.addEventListener("click", keep);
     undo.addEventListener("click", takeBack);
 
-    // Keys act wherever the focus is on this page, but not while one types elsewhere.
+    // Keys work wherever the focus is on this page, but not during typing elsewhere.
     const onKey = (event) => {
       const target = event.target, page = el.closest(".nl-page") ?? el;
       const ours = page.contains(target) || (target === document.body && "voila" in target.dataset);

@@ -1,4 +1,4 @@
-"""Code what was said on one screen, by keyboard: one text at a time, with what was said before it, and undo."""
+"""Code what was said, by keyboard on one screen: one text at a time, with what was said before it, and undo."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from negolab_widgets.page import Page
 
 
 class CodingScreen(anywidget.AnyWidget):
-    """The screen of a coder: the page draws it, marks codes by itself, and tells marks and undos."""
+    """A coder's screen: the page draws it, marks codes by itself, and reports marks and undos."""
 
     _esm = files("negolab_widgets").joinpath("coder.js").read_text("utf-8")
     codes = t.List().tag(sync=True)
@@ -26,7 +26,7 @@ class CodingScreen(anywidget.AnyWidget):
 
 
 class Coder(Page):
-    """Code what was said in records, blind. Each answer is kept at once; run it again to resume.
+    """Code what was said in records, blind. Each answer is saved immediately; run it again to resume.
 
     Args:
         source: Records to code: a file, or the folder of a run or a sweep.
@@ -35,7 +35,7 @@ class Coder(Page):
 
     Raises:
         FileNotFoundError: There is neither a file nor a folder at `source`.
-        ValueError: The codebook is none, or nobody said anything.
+        ValueError: The codebook is not valid, or nobody said anything.
     """
 
     def __init__(self, source: Path | str, book: Path | str, coder: str) -> None:
@@ -51,7 +51,7 @@ class Coder(Page):
         self._show({})
 
     def _take(self, said: dict[str, Any]) -> None:
-        """Keep the marks of a unit, or take the last answer back."""
+        """Save the marks of a unit, or undo the last answer."""
         check_kept(self._source, self._kept)
         own = latest(self._source, self._name).get(self._coder, {})
         undone = "undo" in said
@@ -62,7 +62,7 @@ class Coder(Page):
         self._show({place: own[place].codes} if undone else {})
 
     def _show(self, undone: Mapping[Place, dict[str, int]]) -> None:
-        """Show the next unit, with its marks if it was taken back."""
+        """Show the next unit, with its marks if its answer was undone."""
         own = latest(self._source, self._name).get(self._coder, {})
         left = [unit for unit in self._order if self._places[unit.id] not in own]
         shown = {**left[0]._asdict(), "marks": undone.get(self._places[left[0].id], {})} if left else {}

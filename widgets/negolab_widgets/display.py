@@ -1,6 +1,6 @@
-"""HTML of games, matches, records, observations and players in a notebook, one function per type.
+"""HTML for games, matches, records, observations and players in a notebook, with one function per type.
 
-The engine knows nothing of it: `negolab_widgets` registers these functions as display hooks when it is imported.
+The engine does not know about it: `negolab_widgets` registers these functions as display hooks on import.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from negolab_widgets.standings import render_details, render_rankings
 from negolab_widgets.tables.seats import render_seats
 
 MAX_ROWS = 20
-"""Rows of a list of records."""
+"""Maximum number of rows in a list of records."""
 
 
 def offer_next(*codes: str) -> Markup:
-    """Say what can be done next, in code."""
+    """Show the next steps as code."""
     return element("p", "Next: ", join(element("code", code) + " " for code in codes), cls="nl-next")
 
 
@@ -43,12 +43,12 @@ def game(game: AnyGame) -> str:
 
 
 def run(run: Run) -> str:
-    """Show how far a run is."""
+    """Show how far along a run is."""
     return page(render_progress(run.progress, str(run.folder)), NEXT)
 
 
 def tournament(tournament: Tournament) -> str:
-    """Show how far a tournament is, its rankings, and who met whom."""
+    """Show how far along a tournament is, its rankings, and who met whom."""
     shown = render_progress(tournament.progress, str(tournament.folder))
     codes = "tournament.standings().seats", f"negolab report {tournament.folder}"
     if not tournament.progress.finished:
@@ -58,7 +58,7 @@ def tournament(tournament: Tournament) -> str:
 
 
 def match(match: Match) -> str:
-    """Show who is asked and what both seats see: the experimenter's view."""
+    """Show whose turn it is and what both seats see, which is the experimenter's view."""
     asked = " and ".join(f"seat {seat}" for seat in match.pending())
     state = f"ended: {match.ended.end}" if match.ended else f"{asked} is asked"
     facts = [
@@ -78,7 +78,7 @@ def record(record: Record) -> str:
 
 
 def observation(seen: Observation[Any, Any]) -> str:
-    """Show all that one seat sees, field by field."""
+    """Show everything that one seat sees, field by field."""
     parts = (msgspec.to_builtins(part, enc_hook=sorted) for part in (seen.public, seen.private))
     public, private = ([(label(name), format_shortened(value)) for name, value in part.items()] for part in parts)
     return page(panel(f"Seat {seen.seat} sees", pairs(public)), panel(f"Only seat {seen.seat} knows", pairs(private)))
@@ -104,7 +104,7 @@ def records(found: list[Any]) -> str | None:
 
 
 def _summarise_payoffs(found: list[Record]) -> Markup:
-    """Count the ends and, where all records are of one game, average what each player was paid."""
+    """Count how matches ended and, if all records are of one game, average what each player was paid."""
     counted = tally_records(found)
     ends = join(
         [
@@ -125,7 +125,7 @@ def _summarise_payoffs(found: list[Record]) -> Markup:
 
 
 def _format_mean(counted: Tally, game: AnyGame, paid: list[Observed]) -> tuple[str, str, str]:
-    """Format a mean with its interval and what it rests on."""
+    """Format a mean with its interval and what it is based on."""
     if not paid:
         return "\N{EN DASH}", "\N{EN DASH}", "n = 0"
     e = counted.sample(paid).mean()

@@ -1,4 +1,4 @@
-"""Faults of controls and of work in the background: shown on the page in plain words, and logged if they are ours."""
+"""Faults in controls and background work: shown on the page in plain words, and logged if they are ours."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ log = logging.getLogger("negolab.widgets")
 Given = TypeVarTuple("Given")
 
 RETRY_AFTER = 0.5
-"""Seconds between two attempts of work in the background."""
+"""Seconds between two attempts at background work."""
 MAX_CHARACTERS = 500
-"""Characters of an error that are shown."""
+"""Maximum number of characters of an error that are shown."""
 
 
 class FaultGuard:
-    """Run parts of a page so that a fault ends neither the page nor goes unseen.
+    """Run parts of a page so that a fault neither ends the page nor goes unseen.
 
-    What a control does and what goes on by itself have a guard each, so that one does not clear the other's notice.
+    Controls and background work each have their own guard, so that one does not clear the other's notice.
 
     Args:
         part: The part of the page, for the log.
-        expected: Errors whose own words are shown; of any other error, which could say what a seat may not see, only
-            `texts.FAULT` is shown.
-        show: Shows a text, "" to clear it; by default it appears in `notice`, a widget that the page places.
-        report: Called with each error that is not expected, after it was shown.
+        expected: Errors whose own words are shown; for any other error, which could reveal what a seat may not see,
+            only `texts.FAULT` is shown.
+        show: Shows a text ("" clears it); by default, it appears in `notice`, a widget that the page places.
+        report: Called with each unexpected error after it was shown.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class FaultGuard:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool:
-        """Show the fault, or clear the last one when the outermost part went well."""
+        """Show the fault, or clear the last one if the outermost part succeeded."""
         self._depth -= 1
         if isinstance(error, Exception):
             is_expected = isinstance(error, self._expected)
@@ -75,14 +75,14 @@ class FaultGuard:
         return isinstance(error, Exception)
 
     def __call__(self, work: Callable[[*Given], object], *given: *Given) -> None:
-        """Run `work` now, with what it is given."""
+        """Run `work` now with its arguments."""
         with self:
             work(*given)
 
     def button(
         self, text: str, work: Callable[[*Given], object], *given: *Given, cls: str = "", **options: Any
     ) -> w.Button:
-        """Make a button of these classes whose press runs `work`, with what it is given."""
+        """Make a button with these CSS classes that runs `work` with its arguments when pressed."""
         button = styled(w.Button(description=text, **options), *cls.split())
         button.on_click(lambda _: self(work, *given))
         return button
@@ -97,11 +97,11 @@ class FaultGuard:
 
 
 _RUNNING: set[asyncio.Task[None]] = set()
-"""Tasks in the background: the event loop alone would let them be collected while they run."""
+"""Background tasks; with the event loop alone, they could be garbage-collected while running."""
 
 
 def run_in_background(work: Callable[[*Given], Coroutine[Any, Any, None]], *given: *Given) -> asyncio.Task[None] | None:
-    """Start `work` in the kernel's event loop; without a running loop, as in a plain script, do nothing."""
+    """Start `work` in the kernel's event loop; if no loop is running, as in a plain script, do nothing."""
     try:
         task = asyncio.get_running_loop().create_task(work(*given))
     except RuntimeError:
@@ -112,7 +112,7 @@ def run_in_background(work: Callable[[*Given], Coroutine[Any, Any, None]], *give
 
 
 async def follow_page(page: PageClient, guard: FaultGuard) -> None:
-    """Keep a page up to date until another one replaces it, whatever goes wrong in between."""
+    """Keep a page up to date until another one replaces it, whatever goes wrong in the meantime."""
     while not page.replaced:
         with guard:
             await page.follow()

@@ -1,5 +1,5 @@
-"""Builders of HTML. Text is escaped when it becomes a child or an attribute; `Markup`, which these builders return, is
-not escaped again."""
+"""HTML builders. Text is escaped when it becomes a child or an attribute; `Markup`, which these builders return, is not
+escaped again."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ __all__ = [
 
 
 def escape(text: object) -> Markup:
-    """Escape text, quotes included; `Markup` stays as it is."""
+    """Escape text, including quotes; `Markup` is left unchanged."""
     return _escape(text if isinstance(text, Markup) else str(text))
 
 
 def capitalised(text: str) -> str:
-    """Return a text as a sentence begins."""
+    """Return a text with its first letter capitalized."""
     return text[:1].upper() + text[1:]
 
 
@@ -65,7 +65,7 @@ def element(tag: str, *children: object, cls: str = "", **attributes: str) -> Ma
         tag: Its name.
         children: Text, which is escaped, or `Markup`.
         cls: Its CSS classes.
-        attributes: Other attributes; underscores become hyphens (`aria_label`), one at the end is dropped (`for_`).
+        attributes: Other attributes; underscores become hyphens (`aria_label`), and a trailing one is dropped (`for_`).
 
     Example:
         >>> element("b", "a < b", cls="x")
@@ -77,29 +77,29 @@ def element(tag: str, *children: object, cls: str = "", **attributes: str) -> Ma
 
 
 def fill(text: str, **parts: object) -> Markup:
-    """Fill the placeholders of a text; both are escaped unless they are `Markup`."""
+    """Fill the placeholders of a text; the text and the parts are escaped unless they are `Markup`."""
     return escape(text).format(**parts)
 
 
 def preformatted(text: str) -> Markup:
-    """Text with its line breaks, as somebody wrote it; see `drawn_soon`."""
+    """Render text with its line breaks, as it was written; see `drawn_soon`."""
     return element("div", drawn_soon(text), cls="nl-said", dir="auto")
 
 
 _RUN = re.compile(r"[^\x00-\x7f\s]{64,}")
-"""Characters beyond ASCII without a space between them."""
+"""A run of non-ASCII characters without a space."""
 _MOST_MARKS = 8
-"""Marks shown on one letter: no script has more."""
+"""Maximum number of marks shown on one letter; no script has more."""
 _LONG_RUN, _PIECE = 500, 64
-"""Characters of a run that is drawn in pieces, and of a piece."""
+"""Number of characters from which a run is drawn in pieces, and number in a piece."""
 
 
 @lru_cache(maxsize=128)
 def drawn_soon(text: str) -> Markup:
     """Escape a text so that no browser takes seconds to draw it.
 
-    Thousands of marks on one letter, or of letters that join each other, would hold up whoever reads them: marks beyond
-    `_MOST_MARKS` become an ellipsis, and long words may break, which does not change their text.
+    Thousands of marks on one letter, or of letters that join, would hold up the reader. Marks beyond `_MOST_MARKS`
+    become an ellipsis, and long words may break, which does not change their text.
     """
     parts, at = [], 0
     for run in _RUN.finditer(text):
@@ -110,7 +110,7 @@ def drawn_soon(text: str) -> Markup:
 
 
 def _pieces(run: str, size: int) -> list[str]:
-    """Shorten piles of marks, and part a run into pieces of some `size`, none of which begins with a mark."""
+    """Shorten piles of marks, and split a run into pieces of about `size`, none of which begins with a mark."""
     pieces, marks = [""], 0
     for character in run:
         marks = marks + 1 if _is_mark(character) else 0
@@ -122,23 +122,24 @@ def _pieces(run: str, size: int) -> list[str]:
 
 
 def _is_mark(character: str) -> bool:
-    """Return True for a mark on the letter before it, also for the two vowels that browsers take apart into one."""
+    """Return True for a mark on the letter before it, including two vowels that browsers decompose into a mark and a
+    letter."""
     return character in "\N{THAI CHARACTER SARA AM}\N{LAO VOWEL SIGN AM}" or unicodedata.category(character)[0] == "M"
 
 
 def details(title: object, body: object) -> Markup:
-    """A part that opens and closes; drawn again it forgets whether it was open, so use it for what is drawn once."""
+    """Build a part that opens and closes; redrawn, it forgets whether it was open, so use it for what is drawn once."""
     return element("details", element("summary", title), body, cls="nl-folded")
 
 
 def panel(title: str, *body: object, cls: str = "") -> Markup:
-    """A titled part of a page."""
+    """Build a titled part of a page."""
     inner = (element("h2", title, cls="nl-heading"), *body)
     return element("div", *inner, cls=f"nl-panel {cls}".rstrip())
 
 
 def bar(value: float, limit: float, text: str, *, name: str) -> Markup:
-    """A bar that fills towards `limit`, with its text beside it; beyond the limit its colour changes too."""
+    """Build a bar that fills toward `limit`, with its text beside it; beyond the limit, its color changes too."""
     share = max(0.0, min(1.0, value / limit)) if limit else float(value > 0)
     fill = element("span", cls="nl-fill nl-over" if value > limit else "nl-fill", style=f"width: {share:.1%}")
     numbers = {"aria_valuenow": f"{value:g}", "aria_valuemin": "0", "aria_valuemax": f"{limit:g}"}
@@ -147,7 +148,7 @@ def bar(value: float, limit: float, text: str, *, name: str) -> Markup:
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], caption: str, *, cls: str = "") -> Markup:
-    """A table whose rows are named by their first cells. `caption` is for screen readers."""
+    """Build a table whose rows are named by their first cells. `caption` is for screen readers."""
     top = join(element("th", cell, scope="col") for cell in head)
     whole = element(
         "table",
@@ -165,14 +166,15 @@ def _row(cells: Sequence[object]) -> Markup:
 
 
 def pairs(rows: Iterable[tuple[str, object]]) -> Markup:
-    """A list of names and values, as many beside each other as there is room for."""
+    """Build a list of names and values, with as many side by side as there is room for."""
     return element(
         "dl", *(element("div", element("dt", name), element("dd", value)) for name, value in rows), cls="nl-pairs"
     )
 
 
 def facts(values: Mapping[str, Any]) -> Markup:
-    """Values by name as tables: a mapping of mappings becomes rows and columns, anything else a line."""
+    """Build tables of values by name: a mapping of mappings becomes rows and columns, and anything else becomes a
+    line."""
     single = [(label(name), format_value(value)) for name, value in values.items() if not is_grid(value)]
     grids = (_grid(name, value) for name, value in values.items() if is_grid(value))
     return join([table((), single, table_texts.FACTS) if single else "", *grids])
@@ -185,7 +187,7 @@ def _grid(name: str, grid: Mapping[str, Mapping[str, Any]]) -> Markup:
 
 
 def format_value(value: Any) -> str:
-    """Format a value for people: lists with commas, nothing as a dash, floats with at most two decimals."""
+    """Format a value for people: lists with commas, None as a dash, floats with at most two decimals."""
     match value:
         case None | () | []:
             return "\N{EN DASH}"
@@ -202,20 +204,20 @@ def format_value(value: Any) -> str:
 
 @cache
 def theme() -> Markup:
-    """The style sheet, as an element to put on a page once."""
+    """Build the style sheet as an element to put on a page once."""
     colours = files("negolab.formats").joinpath("colours.css").read_text("utf-8")
     return Markup(f"<style>{colours}{files('negolab_widgets').joinpath('theme.css').read_text('utf-8')}</style>")
 
 
 def image(drawing: str, alt: str) -> Markup:
-    """Turn a drawing, which is SVG, into an image, which is also shown where HTML may hold neither styles nor SVG."""
+    """Turn an SVG drawing into an image, which is shown even where HTML may contain neither styles nor SVG."""
     encoded = base64.b64encode(drawing.encode()).decode()
     width = drawing.partition('viewBox="')[2].split()[2]
     return element("img", src=f"data:image/svg+xml;base64,{encoded}", alt=alt, width=width)
 
 
 def still(part: Markup, alt: str) -> Markup:
-    """Turn the drawing in a part of a page into an image with the colours and lines of the style sheet."""
+    """Turn the drawing in a part of a page into an image with the colors and lines of the style sheet."""
     colours, _, rest = theme().removeprefix("<style>").partition("\n}")
     lines = (line for line in rest.splitlines() if line.startswith((":root", ".nl-plane", ".nl-point")))
     style = f"{colours} }} svg {{ font: 12px system-ui, sans-serif }} {' '.join(lines)}"
@@ -227,8 +229,8 @@ _SVG = re.compile("<svg.*</svg>", re.DOTALL)
 
 
 def page(*parts: object, cls: str = "nl-display") -> Markup:
-    """Put parts on a page of their own of this class, with the style sheet."""
-    # JupyterLab would take what stands between two dollar signs for mathematics.
+    """Put parts on a separate page of this class, with the style sheet."""
+    # JupyterLab would take anything between two dollar signs for math.
     return element("div", theme(), *parts, cls=f"nl-page {cls} tex2jax_ignore mathjax_ignore")
 
 
@@ -236,7 +238,7 @@ _BULLET = "- "
 
 
 def prose(text: str) -> Markup:
-    """Render a researcher's own text: blank lines part paragraphs, lines that begin with "- " make a list."""
+    """Render a researcher's own text: blank lines separate paragraphs, and lines that begin with "- " make a list."""
     blocks = re.split(r"\n[ \t]*\n", text.strip())
     return element(
         "div", join(part for block in blocks for part in _render_block(block)), cls="nl-prose-text", dir="auto"
@@ -316,8 +318,9 @@ export default {
 
 
 class StableHTML(anywidget.AnyWidget):
-    """Show `value`, which must be `Markup`, and change only what is new when it is set again: nothing flickers or
-    scrolls back. A press on an element with `data-send` sends this JSON to `on_msg`, one with `data-copy` copies it."""
+    """Show `value`, which must be `Markup`; when it is set again, only what is new changes, so nothing flickers or
+    scrolls back. Pressing an element with `data-send` sends this JSON to `on_msg`; with `data-copy`, it copies the
+    text."""
 
     _esm = _ESM
     value = t.Unicode("").tag(sync=True)

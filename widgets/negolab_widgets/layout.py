@@ -10,7 +10,7 @@ from negolab_widgets import html
 
 
 def warning(text: str) -> html.Markup:
-    """Render a refusal or a fault, read aloud when it appears; its place is kept while it is empty."""
+    """Render a refusal or a fault, which is read aloud when it appears; its place is kept while it is empty."""
     return html.element("div", text, cls="nl-notice", role="alert")
 
 
@@ -22,7 +22,7 @@ def styled(widget: Any, *classes: str) -> Any:
 
 
 def box(*children: w.Widget, cls: str) -> w.Box:
-    """Put widgets into a box of these classes, with spaces between."""
+    """Put widgets into a box of these classes, with spaces between them."""
     return styled(w.Box(list(children)), *cls.split())
 
 
@@ -32,7 +32,7 @@ def column(*children: w.Widget, cls: str = "") -> w.VBox:
 
 
 def row(*children: w.Widget, cls: str = "") -> w.Box:
-    """Put widgets beside each other, wrapping where there is no room."""
+    """Put widgets side by side, wrapping where there is no room."""
     return box(*children, cls=f"nl-row {cls}")
 
 
@@ -42,7 +42,7 @@ def framed(*children: w.Widget, cls: str = "") -> w.VBox:
 
 
 def set_visible(widget: w.Widget, visible: bool) -> None:
-    """Show a widget or take it off the page."""
+    """Show a widget, or take it off the page."""
     widget.layout.display = None if visible else "none"
 
 
@@ -52,6 +52,6 @@ def is_visible(widget: w.Widget) -> bool:
 
 
 def show(place: w.HTML, drawn: html.Markup | str) -> None:
-    """Show a drawing in its place; without one the place is off the page."""
+    """Show a drawing in its place; without one, take the place off the page."""
     place.value = drawn
     set_visible(place, bool(drawn))

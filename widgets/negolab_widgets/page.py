@@ -22,17 +22,19 @@ log = logging.getLogger("negolab.widgets")
 
 
 class Shield(anywidget.AnyWidget):
-    """Keep JupyterLab's shortcuts from the page, and send each press of a button with what the page shows just then.
+    """Keep JupyterLab's shortcuts away from the page, and send each button press with what the page shows at that
+    moment.
 
-    Without it an arrow key on a slider would unfold a heading, a letter typed on a button could delete the cell, and on
-    a slow line a press would overtake what was typed before it.
+    Without it, an arrow key on a slider would unfold a heading, a letter typed on a button could delete the cell, and,
+    on a slow connection, a press would overtake what was typed before it.
 
     Args:
-        page: The page that it stands in.
-        refuse: Show why a press was not carried out.
+        page: The page that contains it.
+        refuse: Shows why a press was not carried out.
 
     Attributes:
-        turn: Number of what the page shows last. A press of an older one is refused: it was meant for something else.
+        turn: Number of what the page currently shows. A press with an older number is refused, because it was meant for
+            something else.
     """
 
     _esm = files("negolab_widgets").joinpath("shield.js").read_text("utf-8")
@@ -47,7 +49,7 @@ class Shield(anywidget.AnyWidget):
         self.on_msg(lambda _, said, __: self._press(said))
 
     def set_texts(self) -> None:
-        """Take the texts anew, which a warm kernel learns late."""
+        """Load the texts again, which a warm kernel learns late."""
         self.too_long = table_texts.FIELD_TOO_LONG
 
     def _press(self, said: Any) -> None:
@@ -56,7 +58,7 @@ class Shield(anywidget.AnyWidget):
         widgets = {widget.model_id: widget for widget in _descend(self._page)}
         button = widgets.get(pressed)
         if not isinstance(button, w.Button):
-            return  # it is shown no more
+            return  # it is no longer shown
         known = [(widgets[id], value) for id, value in fields.items() if id in widgets]
         outdated = next((one for one, turn in known if isinstance(one, Shield) and turn != one.turn), None)
         try:
@@ -70,7 +72,7 @@ class Shield(anywidget.AnyWidget):
             outdated._refuse(texts.TABLE_CHANGED)
 
     def focus(self) -> None:
-        """Scroll to the page's top and put the keyboard's focus on its title, after what had it was taken away."""
+        """Scroll to the top of the page and focus its title, after the focused element was removed."""
         self.send({"focus": "title"})
 
     def reveal(self, selector: str) -> None:
@@ -79,10 +81,10 @@ class Shield(anywidget.AnyWidget):
 
 
 def take(widget: w.Widget, value: Any) -> None:
-    """Give a field what the page shows in it: of a list the chosen label or labels.
+    """Give a field the value that the page shows in it (for a list, the selected label or labels).
 
     Raises:
-        ValueError, TraitError: The field cannot hold it, because it has changed since.
+        ValueError, TraitError: The field has changed since then and cannot hold the value.
     """
     if isinstance(widget, Field):
         widget.take(value)
@@ -101,11 +103,11 @@ def _descend(widget: w.Widget) -> Iterator[w.Widget]:
 
 
 class Page(w.VBox):  # type: ignore[misc]
-    """A page: the style sheet, the shield, and what it shows.
+    """A page: the style sheet, the shield, and its content.
 
     Args:
-        children: What it shows.
-        refuse: Show why a press was not carried out (default: log it).
+        children: The page's content.
+        refuse: Shows why a press was not carried out (default: log it).
     """
 
     _keeping: DisplayHandle | None = None
@@ -117,11 +119,11 @@ class Page(w.VBox):  # type: ignore[misc]
         self._shield.root = f"IPY_MODEL_{self.model_id}"
 
     def kept(self) -> html.Markup:
-        """Return what a saved notebook keeps of the page: what it shows now, without its controls."""
+        """Return what a saved notebook keeps of the page: its current content, without the controls."""
         return html.join(part for child in self.children[1:] for part in _shown(child))
 
     def _ipython_display_(self) -> None:
-        # The style sheet shows what is kept only where no kernel draws the page.
+        # The style sheet shows the kept content only where no kernel draws the page.
         if SERVED not in os.environ:
             self._keeping = display(self._kept_html(), display_id=True)
         display({**self._repr_mimebundle_(), "text/plain": ""}, raw=True)
@@ -130,7 +132,7 @@ class Page(w.VBox):  # type: ignore[misc]
         return HTML(html.page(self.kept(), cls="nl-kept"))
 
     def keep(self) -> None:
-        """Renew what a saved notebook keeps of the page."""
+        """Update what a saved notebook keeps of the page."""
         if self._keeping is not None:
             self._keeping.update(self._kept_html())
 
@@ -151,7 +153,8 @@ _ARRIVAL_ESM = "export default { render({ model }) { model.send({ here: true });
 
 
 class Arrival(anywidget.AnyWidget):
-    """Call `came` whenever a browser draws the page: a kernel that was started ahead has its page ready long before."""
+    """Call `came` whenever a browser draws the page, because a kernel started in advance has its page ready long
+    before."""
 
     _esm = _ARRIVAL_ESM
 
@@ -161,26 +164,26 @@ class Arrival(anywidget.AnyWidget):
 
 
 SERVED = "NEGOLAB_SERVED"
-"""Set where a page is served, not shown in a notebook that could be saved."""
+"""Set where a page is served rather than shown in a notebook that could be saved."""
 
 OUT = "NEGOLAB_OUT"
-"""The folder that keeps what is played."""
+"""The folder for records of matches played."""
 
 SOURCE = "NEGOLAB_RECORDS"
 """The file or folder that a replay opens."""
 
 MODULES = "NEGOLAB_MODULES"
-"""Modules, files and folders of the researcher's own games and players, with `os.pathsep` between."""
+"""Modules, files and folders of the researcher's own games and players, separated by `os.pathsep`."""
 
 
 def import_modules() -> None:
-    """Import the researcher's own modules that the environment names; `ValueError` if one cannot be imported."""
+    """Import the researcher's own modules that the environment names; raise ValueError if one cannot be imported."""
     for module in filter(None, os.environ.get(MODULES, "").split(os.pathsep)):
         catalog.game_module(module)
 
 
 SCENARIOS = "NEGOLAB_SCENARIOS"
-"""Scenario files that the lobby offers, with `os.pathsep` between."""
+"""Scenario files that the lobby offers, separated by `os.pathsep`."""
 
 
 def scenario_files() -> list[str]:
@@ -195,4 +198,4 @@ ADMIN = "NEGOLAB_ADMIN"
 """The host's socket for the researcher's pages."""
 
 SWEEP = "NEGOLAB_SWEEP"
-"""The folder of the sweep that the page of results shows."""
+"""The folder of the sweep that the results page shows."""

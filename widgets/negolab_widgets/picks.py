@@ -1,4 +1,4 @@
-"""Parts of a page that can be pressed: buttons in its HTML, and marks of its figures."""
+"""Parts of a page that can be pressed: buttons in its HTML, and marks in its figures."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ export default {
 
 
 class Picks(anywidget.AnyWidget):
-    """Call `picked` with the token of a button (`pick_button`) or a mark (an item of its trace's `customdata`) that is
-    pressed on the page that this widget stands on; a page can send any text."""
+    """Call `picked` with the token of the button (`pick_button`) or mark (an item of its trace's `customdata`) that was
+    pressed on the page containing this widget; a page can send any text."""
 
     _esm = _ESM
 
@@ -71,7 +71,7 @@ class Picks(anywidget.AnyWidget):
         self.on_msg(lambda _, said, __: self._hear(said))
 
     def focus(self, selector: str) -> None:
-        """Put the keyboard's focus on the first part of the page that matches, and scroll to it."""
+        """Focus the first part of the page that matches, and scroll to it."""
         self.send({"focus": selector})
 
     def _hear(self, said: Any) -> None:
@@ -80,6 +80,6 @@ class Picks(anywidget.AnyWidget):
 
 
 def pick_button(token: str, *children: object, name: str = "") -> Markup:
-    """Build a button that sends a token; `name` is for screen readers, where its text does not say enough."""
+    """Build a button that sends a token; `name` is for screen readers, in case its text does not say enough."""
     label = {"aria_label": name} if name else {}
     return element("button", *children, cls="nl-pick", type="button", data_pick=token, **label)

@@ -16,7 +16,7 @@ from negolab_widgets.layout import row, set_visible, warning
 from negolab_widgets.page import Page
 
 POLL_INTERVAL = 0.5
-"""Seconds between two looks at the run."""
+"""Seconds between two polls of the run."""
 
 NEXT = element("p", "Next: ", element("code", "tables.matches(run.records())"), cls="nl-next")
 """Next steps for a run that is over."""
@@ -33,7 +33,7 @@ _PHASES = {
 class RunProgress(Page):
     """Show a run until it is over.
 
-    Pause asks no more questions until Resume; Finish starts no more matches; Cancel also drops those being played.
+    Pause stops asking the players until Resume; Finish starts no more matches; Cancel also drops those being played.
     Answers are kept, so the same call continues from there.
 
     Args:
@@ -77,7 +77,7 @@ class RunProgress(Page):
         return render_progress(self._run.progress, str(self._run.folder)) + NEXT
 
     def _noticed(self, now: Progress) -> None:
-        """Show a new phase at once; games are counted at the next look."""
+        """Show a new phase immediately; games are counted at the next poll."""
         if now.phase != self._phase:
             self._looking(self.refresh)
 
@@ -113,7 +113,7 @@ def render_progress(now: Progress, folder: str) -> Markup:
 
 
 def _left(now: Progress) -> str:
-    """Estimate the time that is left, "" while that is unknown."""
+    """Estimate the time left; "" while it is unknown."""
     games = now.games - now.over
     if now.phase != "playing" or not games or not now.rate:
         return ""

@@ -1,7 +1,7 @@
-"""The report on a run: what moved, by how much and how sure, as one page for a co-author.
+"""The report on a run: what moved, by how much and with what certainty, as one page for a coauthor.
 
-A run is a folder of records, such as a batch or an exported study, or a sweep. The page leads with the largest
-differences between its conditions and one figure of all outcomes; a figure for each outcome that varies follows, then
+A run is a folder of records, such as a batch or an exported study, or a sweep. The page begins with the largest
+differences between its conditions and one figure of all outcomes, followed by a figure for each outcome that varies,
 what went wrong, the tables, the methods, and how to run it again.
 """
 
@@ -60,18 +60,18 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 WIDTH, PHONE = 680, 336
-"""Pixels of a figure, and of the same one on a phone."""
+"""Width of a figure in pixels, and its width on a phone."""
 MAX_NAMED, MAX_LISTED = 3, 200
-"""Differences that the first paragraph names, and that the list of all has."""
+"""Maximum number of differences in the first paragraph, and in the full list."""
 MAX_COLUMNS = 8
-"""Conditions side by side in the first figure."""
+"""Maximum number of conditions side by side in the first figure."""
 MANY = 4
-"""Values from which on two numeric factors make a heat map."""
+"""Number of values from which two numeric factors make a heat map."""
 _METHODS = files("negolab_widgets").joinpath("report.md")
 
 
 class RunMatches(NamedTuple):
-    """The matches of a run with what is known of its plan."""
+    """The matches of a run, with what is known about its plan."""
 
     played: SweepFrame
     fields: Mapping[str, Any]
@@ -108,15 +108,15 @@ def read_run(path: Path) -> RunMatches:
 class Report:
     """The content of a report on a run.
 
-    The parameters of a sweep are the conditions, else treatments, else players (rows are seats where they sat at both),
-    and what else tells records apart.
+    The conditions are the parameters of a sweep, else treatments, else players (with a row per seat if they sat in
+    both), plus anything else that distinguishes records.
 
     Args:
         path: The run's folder.
-        beside: Name of the file with matches to step through, which links of a tournament's report lead to.
+        beside: Name of the file with matches to step through, to which links in a tournament's report lead.
 
     Attributes:
-        examples: Those matches, once the content has been made.
+        examples: Those matches, once the content has been built.
     """
 
     def __init__(self, path: Path, beside: str = "") -> None:
@@ -141,7 +141,7 @@ class Report:
         self.rows = by_seat(self.frame, bases, SEAT_COLUMNS) if self.by_player else self.frame
 
     def _words(self, words: str) -> str:
-        """Return an outcome's words as they stand in a sentence, with a seat's role where all games are one."""
+        """Return an outcome's words as used in a sentence, with a seat's role if all matches are of one game."""
         of, _, seat = words.removesuffix(" of either seat").rpartition(" of ")
         roles = [word for word in game_class(self.games[0]).seat_words.values() if word[:2] == f"{seat} "]
         if len(self.games) == 1 and roles:
@@ -160,11 +160,11 @@ class Report:
 
     @cached_property
     def effects(self) -> list[Effect]:
-        """The differences between conditions, the clear and large ones first."""
+        """The differences between conditions, with clear and large ones first."""
         texts = {one.column: list(one.texts) for one in self.factors}
         data = self.rows.assign(**{name: column_texts(self.rows, name) for name in texts})
         ordered = [one.column for one in self.factors if one.places is not None]
-        beside = {SEAT_COLUMNS[0]: ("A",)} if self.by_player else {}  # seats are settings that nobody compares
+        beside = {SEAT_COLUMNS[0]: ("A",)} if self.by_player else {}  # seats are settings that are not compared
         return find_effects(data, {**texts, **beside}, [one.column for one in self.outcomes], ordered)
 
     def what_moved(self) -> list[str]:
@@ -206,14 +206,14 @@ class Report:
         return f"{words}{among} was {way} with {at} ({sample_text(found)})."
 
     def _needs_deal(self, outcome: Quantity) -> bool:
-        """Return True if only the matches that ended in an agreement have an outcome."""
+        """Return True if only matches that ended in an agreement have this outcome."""
         agreed = self.rows["agreed"].eq(True)
         return bool(agreed[self.rows[outcome.column].notna()].all() and not agreed.all())
 
-    # What a reader sees, from top to bottom.
+    # The page, from top to bottom.
 
     def body(self) -> tuple[Markup, list[tuple[Figure, Figure]]]:
-        """Return the page's content, with `FIGURE` in place of each figure, and the figures, also for a phone."""
+        """Return the page's content, with `FIGURE` in place of each figure, and the figures, each also for a phone."""
         drawn = [(outcome, wide, narrow) for outcome, wide, narrow in self.drawings() if wide.figure is not None]
         varied = {outcome: one for outcome, one, _ in drawn}
         same = ", ".join(one.words for one in self.outcomes if one not in varied)
@@ -231,7 +231,7 @@ class Report:
         return join(parts), [(wide.figure, narrow.figure) for _, wide, narrow in drawn]
 
     def _ranking(self) -> Iterator[Markup]:
-        """Yield the ranking of a tournament and who met whom; nothing of any other run."""
+        """Yield the ranking of a tournament and who met whom; nothing for any other run."""
         if self.is_tournament:
             found = Standings(self.path)
             self.examples = found.examples()
@@ -270,7 +270,8 @@ class Report:
         return f"The same in all matches: {', '.join(said)}." if said else ""
 
     def _side_by_side(self) -> Markup:
-        """Render each outcome as a row, with its estimate and interval at each value of the factor that moved most."""
+        """Render each outcome as a row, with its estimate and interval at each value of the factor that moved results
+        most."""
         if not self.outcomes:
             return Markup("")
         first = next((effect.factor for effect in self.effects), None)
@@ -309,7 +310,7 @@ class Report:
             yield details(f"All {len(self.effects):,} differences{more}", join(listed))
 
     def drawings(self) -> Iterator[tuple[Quantity, Drawing, Drawing]]:
-        """Yield each outcome that varies, with its figure and table, and those for a phone."""
+        """Yield each outcome that varies, with its figure and table for a page and for a phone."""
         x, colour, facet = [*self.factors, None, None, None][:3]
         grid = [one for one in (x, colour) if one and one.places is not None and len(one.texts) >= MANY]
         view = HEAT if len(grid) == 2 else LINES
@@ -321,7 +322,7 @@ class Report:
                 yield outcome, wide, narrow
 
     def _codes(self) -> Iterator[Markup]:
-        """Yield what was said, where somebody has coded it: codes by condition, and the payoff that goes with each."""
+        """Yield what was said, if it has been coded: codes by condition, and the payoff that goes with each."""
         if not self.games:
             return
         seats = by_seat(self.frame, (), SEAT_COLUMNS).assign(seat=lambda rows: rows[SEAT_COLUMNS[0]])
@@ -361,7 +362,7 @@ class Report:
             yield from (element("p", words, cls="soft") for words in self._code_meanings())
 
     def _code_meanings(self) -> Iterator[str]:
-        """Yield the first reason that was given for each code of a rejection before a move by a rule."""
+        """Yield the first reason given for each rejection code that preceded a move by a rule."""
         names = ("fallback_codes_a", "fallback_codes_b")
         left = {code for name in names for text in self.frame[name].dropna() for code in text.split()}
         events = (event for _, record in tables.records(self.path) for event in record.events) if left else iter(())
@@ -387,8 +388,8 @@ class Report:
 
 
 def _left_out(file: Path) -> pd.DataFrame:
-    """Count the rows that an import left out, by match and reason; none where nothing was imported."""
-    if file.is_symlink() or not file.is_file():  # a link would show another file of the reader's
+    """Count the rows that an import left out, by match and reason; empty if nothing was imported."""
+    if file.is_symlink() or not file.is_file():  # a link would expose another of the reader's files
         return pd.DataFrame()
     rows = pd.read_csv(StringIO(read_text(file)), dtype=str, keep_default_na=False)
     if not {"match", "reason"} <= {*rows}:
@@ -397,7 +398,7 @@ def _left_out(file: Path) -> pd.DataFrame:
 
 
 def _estimate_cell(row: Any, outcome: Quantity, axis: Axis) -> Markup:
-    """Render an estimate as a number over a line for its interval."""
+    """Render an estimate as a number above a line for its interval."""
     if row is None:
         return element("span", "no value", cls="soft")
     mean = _number(row["mean"], outcome)
@@ -416,7 +417,7 @@ _CODED = (
 
 
 def _rate_cells(found: pd.DataFrame) -> dict[tuple[str, ...], Markup]:
-    """Render the rate of each code over its interval, and in how many matches."""
+    """Render the rate of each code above its interval, and the number of matches."""
     cells = {}
     for *code, n, mean, low, high in found.itertuples(index=False):
         known = f" [{format_significant(low)}, {format_significant(high)}]," if low == low else ""
@@ -426,20 +427,20 @@ def _rate_cells(found: pd.DataFrame) -> dict[tuple[str, ...], Markup]:
 
 
 def _number(value: float, outcome: Quantity) -> str:
-    """Write a number with as many digits as a sentence needs."""
+    """Format a number with as many digits as a sentence needs."""
     return outcome.format(value) if outcome.unit == "dollars" else format_significant(value)
 
 
 FIGURE = Markup("<!-- figure -->")
-"""Stands in a body where a figure comes."""
+"""Placeholder for a figure in a body."""
 
 
 def report_pages(path: Path, name: str) -> dict[str, str]:
-    """Return the report on a run as pages that need no network, by file name: of a tournament there is a second one,
-    with matches to step through.
+    """Return the report on a run as pages that need no network, by file name; a tournament has a second page, with
+    matches to step through.
 
     Args:
-        path: The folder of a sweep, or of records.
+        path: The folder of a sweep or of records.
         name: File name of the report.
 
     Raises:

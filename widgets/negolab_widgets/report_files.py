@@ -1,4 +1,4 @@
-"""The figures and tables of a report as files for a paper."""
+"""The figures and tables of a report, as files for a paper."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from negolab_widgets.results.variables import BASIS, summary, summary_table, val
 
 FORMATS = ("pdf", "png", "svg")
 _SIZE = {"width": 680, "scale": 2}
-"""Pixels, and how many of a PNG stand for one of them."""
+"""Width in pixels, and the number of PNG pixels for each of them."""
 
 
 def write_figures(report: Report, folder: Path) -> list[Path]:
@@ -27,7 +27,7 @@ def write_figures(report: Report, folder: Path) -> list[Path]:
 
     Args:
         report: The report on a run.
-        folder: Made if it does not exist.
+        folder: Created if it does not exist.
 
     Returns:
         The files.
@@ -44,18 +44,17 @@ def write_figures(report: Report, folder: Path) -> list[Path]:
     folder.mkdir(parents=True, exist_ok=True)
     try:
         pio.write_images(list(files.values()), list(files), **_SIZE)
-    except RuntimeError as error:  # plotly's own, which says how to install a browser
+    except RuntimeError as error:  # Plotly's own error, which says how to install a browser
         raise ValueError(f"--figures needs Chrome or Chromium on this machine: {error}".split("\n")[0]) from error
     return list(files)
 
 
 def write_tables(report: Report, folder: Path) -> list[Path]:
-    """Write the estimates at each condition, all differences that were compared, and a tournament's rankings, as CSV
-    and LaTeX.
+    """Write the estimates for each condition, all differences compared, and a tournament's rankings, as CSV and LaTeX.
 
     Args:
         report: The report on a run.
-        folder: Made if it does not exist.
+        folder: Created if it does not exist.
 
     Returns:
         The files.

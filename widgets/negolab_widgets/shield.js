@@ -1,4 +1,4 @@
-// The most bytes of a press: beyond some more the server would close the connection.
+// Maximum bytes of a press; somewhat beyond that, the server would close the connection.
 const MOST_BYTES = 100_000;
 const MOST_CHARACTERS = 30_000;
 
@@ -8,11 +8,12 @@ export default {
       if (!done() && frames > 0) requestAnimationFrame(() => soon(frames - 1, done));
     };
     const shield = (page) => {
-      // The mark counts on the focused element itself, not on what it stands in.
+      // The mark works only on the focused element itself, not on its container.
       page.addEventListener("focusin", ({ target }) => { target.dataset.lmSuppressShortcuts = "true"; });
-      // A click on plain text stays on the page, and who pressed a button that is gone now goes on from the title.
+      // A click on plain text keeps the focus on the page, and after pressing a button that is now gone, it moves to
+      // the title.
       page.tabIndex = -1;
-      // Of pages in each other the outermost sends presses.
+      // If pages are nested, the outermost one sends presses.
       if (page.parentElement.closest(".nl-page")) {
         take(page);
         return;
@@ -23,7 +24,7 @@ export default {
       page.addEventListener("click", catchPress, true);
     };
 
-    // A text that the server would close the connection for is not sent, and its field says so.
+    // A text so long that the server would close the connection is not sent, and its field says so.
     const checkLength = (field, most) => {
       if (typeof field.value !== "string" || !field.setCustomValidity || field.type === "number") return false;
       const length = field.value.length;
@@ -37,7 +38,8 @@ export default {
       if (checkLength(event.target, MOST_CHARACTERS)) event.stopImmediatePropagation();
     };
 
-    // What was pressed is taken away a moment later; then its focus is nowhere. The next press settles its own focus.
+    // The pressed element is removed a moment later, which leaves the focus nowhere. The next press settles its own
+    // focus.
     const take = (page) => {
       let isOver = false;
       const end = () => { isOver = true; };
@@ -57,7 +59,7 @@ export default {
       part.scrollIntoView({ block: "nearest" });
       return true;
     });
-    // A question that was opened comes into view, with the focus on the answer that changes nothing.
+    // A question that was opened is scrolled into view, with the focus on the answer that changes nothing.
     const ask = ({ target }) => {
       const asking = target.closest(".nl-leaving"), question = asking && asking.querySelector(".nl-panel");
       if (!question || !target.closest("button")) return;
@@ -75,8 +77,9 @@ export default {
       });
     };
 
-    // A press carries what the page shows at its moment, in one message. By ipywidgets' own way the press would overtake
-    // what was typed: a field's last change is held back while the kernel is busy with the one before.
+    // A press carries what the page shows at that moment, in one message. With ipywidgets' own mechanism, the press
+    // would overtake what was typed, because a field's last change is held back while the kernel is busy with the
+    // previous one.
     const catchPress = (event) => {
       const button = event.target.closest("button.widget-button");
       const page = event.currentTarget;
@@ -88,7 +91,7 @@ export default {
       if (faulty) faulty.reportValidity();
       else send(page, button);
     };
-    // Every promise here is settled, so that all of it comes before the next event of the page.
+    // Every promise here is already settled, so that all of this happens before the page's next event.
     const send = async (page, button) => {
       const found = [];
       await collect(await model.widget_manager.get_model(model.get("root").replace("IPY_MODEL_", "")), page, found);
@@ -104,13 +107,14 @@ export default {
       } else model.send({ press: pressed.one.model_id, fields });
     };
     const collect = async (one, page, found) => {
-      // A view that is still being made is nothing that anybody sees.
+      // Nobody sees a view that is still being made.
       const views = await Promise.all(Object.values(one.views ?? {}).map((view) => Promise.race([view, null])));
       const view = views.find((each) => each && page.contains(each.el));
       if (view) found.push({ one, el: view.el });
       for (const child of one.get("children") ?? []) await collect(child, page, found);
     };
-    // What a field shows: our own say so; of others a typed text counts as it stands, of a list the chosen labels.
+    // What a field shows: our own fields report it; for others, it is the text as typed or, for a list, the selected
+    // labels.
     const shown = (one, el) => {
       if (el.nlRead) return el.nlRead();
       if (one.has("turn") && one.has("root")) return one.get("turn");

@@ -1,4 +1,4 @@
-"""The results of a tournament as HTML: rankings, who met whom, what conditions changed, and what was played; and the
+"""The results of a tournament as HTML (rankings, who met whom, the effects of conditions, and what was played), and the
 page that shows them while it is played."""
 
 from __future__ import annotations
@@ -34,21 +34,21 @@ PER_MATCH = (
     "of the largest possible one, turns are both sides' moves, and costs are the player's own at list price."
 )
 POLL_INTERVAL, LOOK_SHARE = 3.0, 0.1
-"""Seconds between two looks at the records, at least, and the share of time that looking may take."""
+"""Minimum number of seconds between two readings of the records, and the share of time that reading may take."""
 PLANES = (
     "In the drawings, the player's own share of the largest joint gain grows to the right, the opponent's upward. The "
     "area of a dot grows with its number of matches, and the cross is their mean with its 95% intervals. The axes meet "
     "where nobody gains; no deal lies beyond the slanting line. Points far outside are drawn at the edge."
 )
 _REACH, _STEP = (-25, 125), 4
-"""The percents that are drawn, and the distance of dots."""
+"""The range of percentages drawn, and the distance between dots."""
 
 
 def render_rankings(found: Standings) -> Markup:
-    """Render who is ahead and who the players are, the ranking over all games, and that of each."""
+    """Render who is ahead and who the players are, the ranking over all games, and that of each game."""
     parts: list[Markup | str] = [element("p", found.tables[-1].leader()), element("p", found.players(), cls="soft")]
     for ranking in sorted(found.tables, key=lambda ranking: ranking.game != OVERALL):
-        # The player names the row: below `LEAST_DRAWS`, ranks are empty.
+        # The player names the row, because ranks are empty below `LEAST_DRAWS`.
         heads, *rows = ([name, rank, *rest] for rank, name, *rest in (ranking.heads, *ranking.rows()))
         shown = table(heads, rows, f"Ranking: {ranking.game}") if ranking.ranking else ""
         parts += [element("h3", ranking.game), element("p", ranking.counts(), cls="soft"), shown]
@@ -59,7 +59,7 @@ def render_rankings(found: Standings) -> Markup:
 
 
 def _profiles(found: Standings, game: str) -> Markup:
-    """Render how the matches of each player ended, how long they were and what they cost, per match."""
+    """Render how each player's matches ended, how long they were and what they cost, per match."""
     known = found.profiles(game)
     heads = list(dict.fromkeys(known["measure"]))
     cells = {(row.player, row.measure): _estimate(row_estimate(row)) for row in known.itertuples()}
@@ -69,14 +69,15 @@ def _profiles(found: Standings, game: str) -> Markup:
 
 
 def _estimate(estimate: Estimate) -> Markup:
-    """Render an estimate over its interval and n."""
+    """Render an estimate above its interval and n."""
     number, _, interval = format_estimate(estimate, n=False).partition(" ")
     n = f"n\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}{estimate.n:,}"
     return join([element("b", number), element("span", f" {interval} {n}", cls="soft")])
 
 
 def _planes(found: Standings, ranking: Table) -> Markup:
-    """Render where the matches of each player ended, a plane of both players' shares for each, the strongest first."""
+    """Render where each player's matches ended, as a plane of both players' shares for each, with the strongest
+    first."""
     parts = dict(list(drop_copies(with_value(found.rows(ranking.game), "share")).groupby("player")))
     players = dict.fromkeys(name for name in (*ranking.order, *found.about["players"]) if name in parts)
     planes = [_plane(player, parts[player]) for player in players]
@@ -84,7 +85,7 @@ def _planes(found: Standings, ranking: Table) -> Markup:
 
 
 def _plane(player: str, part: pd.DataFrame) -> Markup:
-    """Draw a player's matches as dots, and their mean as a cross; upwards is less in a drawing."""
+    """Draw a player's matches as dots, and their mean as a cross; in a drawing, y decreases upward."""
     shares = 100 * part[["share", "other_share"]].astype(float)
     counts = (shares.clip(*_REACH) / _STEP).round().value_counts().reset_index().to_numpy()
     dots = (
@@ -109,18 +110,18 @@ def _plane(player: str, part: pd.DataFrame) -> Markup:
 
 
 def _ends(estimate: Estimate) -> list[float]:
-    """Return the ends of an interval and between them the mean, as places on an axis."""
+    """Return the ends of an interval, with the mean between them, as positions on an axis."""
     ends = (estimate.low, estimate.value, estimate.high)
     return [round(min(max(estimate.value if end != end else end, _REACH[0]), _REACH[1]), 1) for end in ends]
 
 
 Links = Mapping[tuple[str, str, str], str]
-"""Addresses of matches, by the game and the players at A and B."""
+"""URLs of matches, by the game and the players at A and B."""
 
 
 def render_details(found: Standings, links: Links | None = None) -> Markup:
     """Render the cross table and the pairs of each game, the effects of conditions, and the matches of each pairing;
-    `links` lead from a field of a cross table to a match."""
+    `links` lead from the fields of a cross table to matches."""
     return element("div", *_details(found, links or {}), cls="nl-standings")
 
 
@@ -169,7 +170,7 @@ def _cross(found: Standings, game: str, links: Links) -> Markup:
 
 
 class TournamentPage(Page):
-    """Show the results of a tournament, drawn again while it is played.
+    """Show the results of a tournament, redrawn while it is played.
 
     Args:
         folder: The folder of the tournament.
@@ -198,7 +199,7 @@ class TournamentPage(Page):
             await asyncio.sleep(max(POLL_INTERVAL, (time.monotonic() - began) / LOOK_SHARE))
 
     def _render(self) -> Markup:
-        """Render the results, anew if there are more records."""
+        """Render the results; rebuild them if there are more records."""
         files = [(file, file.stat().st_size) for file in record_files(self._folder)]
         if files != self._read[0]:
             found = Standings(self._folder)

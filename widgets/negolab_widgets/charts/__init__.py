@@ -1,7 +1,8 @@
 """Plotly figures from plain data, and `Chart`, the widget that shows one.
 
-Plotly is imported where a figure is made: a page without one does not wait for it. One colour serves text and axes on
-light and dark pages; a style sheet may override it. Names and texts of players are made plain here, not by callers.
+Plotly is imported only when a figure is made, so a page without one does not wait for it. One color serves text and
+axes on light and dark pages; a style sheet may override it. Players' names and texts are made plain here, not by
+callers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The widget that shows a figure, and the look that all figures share."""
+"""The widget that shows a figure, and the style that all figures share."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ if TYPE_CHECKING:
 
 MIME = "application/vnd.plotly.v1+json"
 CONFIG = {"displayModeBar": False, "responsive": True, "typesetMath": False}
-"""No tool bar; the width of the page; and no `$` in a text is taken for mathematics."""
+"""No toolbar, the width of the page, and no `$` in text is taken for math."""
 
 
 _AREA = ".nl-chart .jp-OutputArea"
 _STYLE = f"<style>{_AREA}, {_AREA}-child, {_AREA}-output {{ height: 100%; margin: 0; padding: 0; }}</style>"
-"""A figure as wide as its place is also as high as it: without this, its place has no height."""
+"""A figure fills the height of its container, as it does the width; without this, the container has no height."""
 
 
 class Chart(w.Output):  # type: ignore[misc]
-    """A place of fixed height for one figure; nothing on the page moves when the figure changes.
+    """A container of fixed height for one figure; nothing on the page moves when the figure changes.
 
     Args:
-        figure: A plotly figure; None: an empty place.
-        height: Pixels.
+        figure: A Plotly figure (None: an empty container).
+        height: Height in pixels.
     """
 
     def __init__(self, figure: Figure | None = None, *, height: int = 320) -> None:
@@ -46,25 +46,25 @@ class Chart(w.Output):  # type: ignore[misc]
         self.show(figure)
 
     def show(self, figure: Figure | None, *, height: int | None = None) -> None:
-        """Replace the figure (None: an empty place), and set another height from now on."""
+        """Replace the figure (None: an empty container); a new height, if given, stays in effect."""
         if height is not None and height != self._height:
             self._height = height
             self.layout.height = f"{height}px"
         if figure is None:
             self.outputs: tuple[dict[str, Any], ...] = ()
             return
-        # The height is set in what is sent: the caller's figure stays as it was.
+        # The height is set only in what is sent, so the caller's figure stays unchanged.
         bundle = mime(figure)
         bundle[MIME]["layout"]["height"] = self._height
         self.outputs = (_display(bundle), _display({"text/html": _STYLE}))
 
     def kept(self) -> Markup:
-        """Return the picture of the figure, for a saved notebook."""
+        """Return a picture of the figure for a saved notebook."""
         return (self.outputs and picture(self.outputs[0]["data"][MIME])) or Markup("")
 
 
 def mime(figure: Figure) -> dict[str, Any]:
-    """Convert a figure to a display bundle of plain JSON, drawn by the page's own plotly without network."""
+    """Convert a figure to a display bundle of plain JSON, which the page's own Plotly draws without a network."""
     return {MIME: {**json.loads(figure.to_json()), "config": dict(CONFIG)}}
 
 
@@ -73,9 +73,9 @@ def _display(bundle: dict[str, Any]) -> dict[str, Any]:
 
 
 COLOURS: dict[Seat, str] = {"A": "#0d8a69", "B": "#c45c00"}
-"""The seats' colours: above 4:1 on white and on #14191f, and apart for the colour-blind."""
+"""The seats' colors, with a contrast above 4:1 on white and on #14191f, and distinct for color-blind readers."""
 HUES = ("#2f7fc1", "#b8509a", "#8d7a14", "#0d8a69", "#c45c00")
-"""Groups of matches, in the order given; no seat is meant by them. As readable as the seats' colours."""
+"""Colors for groups of matches, in the order given, not tied to a seat; as readable as the seats' colors."""
 TONE = "#6c7884"
 GRID = "rgba(108, 120, 132, 0.25)"
 FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, sans-serif'
@@ -86,17 +86,17 @@ _UNSEEN = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-
 
 
 def plain(text: object, most: int = MAX_LABEL) -> str:
-    """Convert text for a label: plotly reads tags and entities in all text.
+    """Convert text for a label, because Plotly interprets tags and entities in all text.
 
-    Control and direction characters go, the rest is cut to `most` characters in its middle, and its direction is
-    isolated from its surroundings.
+    Control and direction characters are removed, the rest is cut in the middle to `most` characters, and its direction
+    is isolated from its surroundings.
     """
     clean = " ".join(_UNSEEN.sub(" ", str(text)).split())
     return f"\u2068{escape(shorten(clean, most), quote=False)}\u2069"
 
 
 def shorten(text: str, most: int) -> str:
-    """Keep the two ends of a long text: names that differ do so at either."""
+    """Keep both ends of a long text, because that is where names differ."""
     if len(text) <= most:
         return text
     tail = most // 3
@@ -104,7 +104,7 @@ def shorten(text: str, most: int) -> str:
 
 
 def error_bars(estimates: Iterable[Sequence[Any]], hue: str, *, width: float = 4) -> dict[str, Any]:
-    """Convert estimates (value, low, high) to plotly's error bars; an unknown one (NaN) has none."""
+    """Convert estimates (value, low, high) to Plotly's error bars; an unknown bound (NaN) has no bar."""
     ends = [(value - low, high - value) for value, low, high, *_ in estimates]
     return {
         "type": "data",
@@ -129,7 +129,8 @@ def new_figure(x: str, y: str, *, still: bool = False) -> Figure:
 
 @cache
 def _keep_pictures() -> None:
-    """Let plotly send a static picture with a figure in a notebook, unless the user chose how figures are shown."""
+    """Let Plotly send a static picture along with a figure in a notebook, unless the user chose how figures are
+    shown."""
     import plotly.io as pio
     from plotly.io.base_renderers import MimetypeRenderer
 
@@ -145,7 +146,8 @@ def _keep_pictures() -> None:
 
 
 def apply_style(figure: Figure, *, still: bool) -> Figure:
-    """Give a figure the look that all share. `still`: no zoom, so that a finger on a phone scrolls the page."""
+    """Give a figure the style that all share; if `still`, it cannot be zoomed, so that a finger on a phone scrolls the
+    page."""
     _keep_pictures()
     legend = {
         "orientation": "h",
@@ -184,9 +186,9 @@ _INK, _PAPER = "#22272c", "#ffffff"
 
 
 def paper(figure: Figure) -> Figure:
-    """Change a figure for print, dark on white with framed axes, and return it."""
+    """Restyle a figure for print, dark on white with framed axes, and return it."""
     figure.update_layout(paper_bgcolor=_PAPER, plot_bgcolor=_PAPER, font={"color": _INK})
-    # What has a colour of its own, such as numbers on a dark ground, keeps it.
+    # Anything with its own color, such as numbers on a dark background, keeps it.
     figure.for_each_annotation(
         lambda note: note.update(font={"color": _INK}) if note.font.color in (None, TONE) else None
     )

@@ -1,5 +1,5 @@
-"""Estimates side by side: a column of axes per measure and a line per name, panels over one parameter, and means with
-curves of theory beside them."""
+"""Estimates side by side: a column of axes per measure and a line per name; panels over one parameter; and means with
+theoretical curves."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ if TYPE_CHECKING:
 
 
 _LINE, _ABOUT = 30, 150
-"""Height of a name, and of what is not names, in pixels."""
+"""Height in pixels of a name's line, and of everything else."""
 _LETTERS = 100
-"""Letters that stand beside each other under the whole figure."""
+"""Characters that fit on one line under the figure."""
 _SPREAD = 0.36
-"""Part of a line over which the marks of its groups are spread."""
+"""Fraction of a line over which the marks of its groups are spread."""
 _INK = "#c45c00"
 _BELOW = 50
-"""Pixels of the ticks and the title of an axis."""
+"""Height in pixels of an axis's ticks and title."""
 
 
 def forest(
@@ -52,14 +52,14 @@ def forest(
     ranges: Mapping[str, tuple[float, float]] | None = None,
     bars: str = "95% intervals",
 ) -> Figure:
-    """Draw estimates with their intervals as a forest plot; n stands below the figure.
+    """Draw estimates with their intervals as a forest plot, with n below the figure.
 
     Args:
         frame: A row per estimate: `name` (a line), `measure` (a column of axes; its title, with the unit), `value`,
-            `low`, `high`, `n`, and perhaps `group` (a colour and symbol) and `facet` (a row of axes, titled by it).
+            `low`, `high`, `n`, and optionally `group` (a color and symbol) and `facet` (a row of axes and its title).
             Unknown values and bounds are left out.
-        row: Title of the rows where there is no facet.
-        marks: Exact results or bounds by measure and name, drawn through all rows of axes.
+        row: Title of the rows if there is no facet.
+        marks: Exact results or bounds, by measure and name, drawn through all rows of axes.
         ranges: Fixed axes by measure.
         bars: Words for the intervals.
     """
@@ -74,11 +74,11 @@ def exact(
     known: str = "known exactly",
     bars: str = "95% intervals",
 ) -> Figure:
-    """Draw a `forest` with a tick at each value of the column `exact`; none where that is missing.
+    """Draw a `forest` with a tick at each value of the column `exact`, except where it is missing.
 
     Args:
-        frame: Columns `name`, `measure`, `value`, `low`, `high`, `n`, `exact`, and perhaps `facet`.
-        row: Title of the rows where there is no facet.
+        frame: Columns `name`, `measure`, `value`, `low`, `high`, `n`, `exact`, and optionally `facet`.
+        row: Title of the rows if there is no facet.
         ranges: Fixed axes by measure.
         known: Words for the ticks in the legend.
         bars: Words for the intervals.
@@ -94,7 +94,7 @@ def _draw_forest(
     bars: str,
     known: str | None = None,
 ) -> Figure:
-    """Draw a forest plot; with words for what is `known`, also ticks at the column `exact`."""
+    """Draw a forest plot; if `known` is given, also draw ticks at the values of the column `exact`."""
     frame = frame.assign(
         **{name: frame[name].map(str) for name in ("facet", "measure", "name", "group") if name in frame}
     )
@@ -135,7 +135,7 @@ def _draw_forest(
 
 
 def _axis_range(part: pd.DataFrame, marks: Mapping[str, float]) -> list[float]:
-    """Return an axis that has room for all that is drawn along it."""
+    """Return a range with room for everything drawn along the axis."""
     known = [float(value) for name in ("value", "low", "high") for value in part[name].dropna()] + [*marks.values()]
     low, high = min(known, default=0), max(known, default=1)
     room = 0.06 * (high - low) or 1
@@ -145,7 +145,7 @@ def _axis_range(part: pd.DataFrame, marks: Mapping[str, float]) -> list[float]:
 def _add_group(
     figure: Figure, part: pd.DataFrame, names: list[str], group: str, series: tuple[int, float], place: Place
 ) -> None:
-    """Draw a group by its number, so far aside from the middle of its lines."""
+    """Draw a group, given as its number and its offset from the middle of its lines."""
     known, (at, aside) = part.dropna(subset=["value"]), series
     if known.empty:
         return
@@ -164,7 +164,7 @@ def _add_group(
 
 
 def _add_marks(figure: Figure, marks: Mapping[str, float], lines: int, place: Place) -> None:
-    """Draw thin lines through a row of axes, named above the first."""
+    """Draw thin lines through a row of axes, with their names above the first row."""
     for name, x in marks.items():
         add_known(figure, [x, x], [-0.6, lines - 0.4], level_words(name, x), "dot", showlegend=False, **place)
         if place["row"] == 1:
@@ -188,7 +188,7 @@ def _add_exact(figure: Figure, there: pd.DataFrame, names: list[str], known: str
 
 
 Panel = tuple[Any, Any]
-"""Row and column of a panel, as the frame says them."""
+"""Row and column of a panel, as values of the frame."""
 
 
 def panels(
@@ -209,9 +209,9 @@ def panels(
     Args:
         frame: A row per estimate with the four columns and `value`, `low`, `high`, `n`.
         x, colour, row, column: Columns of the frame.
-        titles: Words for them: with the unit for `x`, and for the others with {} where the value goes.
-        y: Title of what is drawn.
-        levels: Exact results or reference points by panel, drawn as level lines.
+        titles: Titles of these columns: with the unit for `x`, and with {} in place of the value for the others.
+        y: Title of the y axis.
+        levels: Exact results or reference points by panel, drawn as horizontal lines.
         reach: Ends of the y axis.
         log: Draw `x` on a logarithmic axis.
     """
@@ -239,7 +239,7 @@ def panels(
     figure.update_yaxes(title={"text": plain(y, 60)}, col=1)
     figure.update_yaxes(range=reach)
     add_basis(figure, frame, "low", "95% intervals", _BELOW)
-    # The legend stands above the titles of the columns.
+    # The legend goes above the titles of the columns.
     figure.update_layout(
         height=172 + inside, margin={"t": 26, "r": 30, "b": _BELOW + 26}, legend={"y": 1 + 26 / (90 + inside)}
     )
@@ -251,7 +251,7 @@ def _fill_title(title: str, value: Any) -> str:
 
 
 def _title(figure: Figure, words: Sequence[str], side: str) -> None:
-    """Write names of the columns above them, or of the rows beside them."""
+    """Write the names of the columns above them, or those of the rows beside them."""
     for at, text in enumerate(words):
         middle = (at + 0.5) / len(words)
         if side == "x":
@@ -293,9 +293,9 @@ def trend(
     Args:
         groups: Values by group and parameter.
         x, y: Titles with units.
-        curves: Exact results by that parameter.
-        levels: Reference points that do not depend on it.
-        scale: What is plotted along y is divided by it (100: cents in, dollars out).
+        curves: Exact results by name and parameter.
+        levels: Reference points that do not depend on the parameter.
+        scale: Divisor for the values plotted along y (100: cents in, dollars out).
         log: Draw the parameter on a logarithmic axis.
     """
     figure = new_figure(x, y)

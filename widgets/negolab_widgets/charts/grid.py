@@ -1,5 +1,5 @@
-"""What figures of estimates share: axes in rows and columns, series of marks with their intervals, and a legend that
-names each series once."""
+"""Parts shared by figures of estimates: axes in rows and columns, series of marks with their intervals, and a legend
+that names each series once."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 SHAPES = ("circle", "square", "diamond", "triangle-up", "cross", "x", "pentagon", "star")
-"""Symbols of series; with the colours, forty of them differ."""
+"""Symbols of series; combined with the colors, they tell forty series apart."""
 DASHES = ("dot", "dash", "dashdot", "longdash")
-"""Lines of what is known, beside the solid ones of estimates."""
+"""Line styles for known values; those of estimates are solid."""
 
 Place = dict[str, Any]
-"""Row and column, as plotly takes them."""
+"""Row and column, as Plotly takes them."""
 
 
 def new_grid(rows: int, columns: int, *, height: float, gap: float = 0, still: bool = True, **more: Any) -> Figure:
     """Make a figure with axes in rows and columns.
 
     Args:
-        rows, columns: How many; at least one.
-        height: Pixels of what `gap` is a part of: the axes, and perhaps what is around them.
-        gap: Pixels between two rows.
+        rows, columns: Number of rows and columns; at least one each.
+        height: Height in pixels to which `gap` is relative: that of the axes, possibly with their surroundings.
+        gap: Space between two rows in pixels.
         still: No zoom.
         more: Further options of `make_subplots`; default: all axes share their ticks.
     """
@@ -45,9 +45,9 @@ class Grid:
     """A figure with a panel for each value of two columns of its frames.
 
     Args:
-        rows, columns: The column of the frames whose values part the rows of panels, or their columns, with those
-            values; a column that a frame lacks parts nothing.
-        options: As of `new_grid`.
+        rows, columns: The column of the frames whose values define the rows (or columns) of panels, with those values;
+            a column that a frame lacks splits nothing.
+        options: Same as in `new_grid`.
     """
 
     def __init__(self, rows: tuple[str, Sequence[Any]], columns: tuple[str, Sequence[Any]], **options: Any) -> None:
@@ -69,17 +69,17 @@ class Grid:
 
 
 def rows_where(frame: pd.DataFrame, column: str, value: Any) -> pd.DataFrame:
-    """Return the rows with this value; all where there is no such column."""
+    """Return the rows with this value; all of them if there is no such column."""
     return frame[frame[column] == value] if column in frame else frame
 
 
 def distinct(frame: pd.DataFrame, column: str) -> list[Any]:
-    """List the values of a column in their order."""
+    """List the distinct values of a column in order."""
     return list(dict.fromkeys(frame[column])) if column in frame else []
 
 
 def mark_of(at: int, size: float = 8) -> dict[str, Any]:
-    """Return the marker of a series by its number."""
+    """Return the marker for a series, given its number."""
     return {"color": HUES[at % len(HUES)], "symbol": SHAPES[at % len(SHAPES)], "size": size}
 
 
@@ -95,17 +95,17 @@ def add_estimates(
     thin: float = 4,
     **more: Any,
 ) -> None:
-    """Draw a series of estimates in its own colour and symbol.
+    """Draw a series of estimates with its own color and symbol.
 
     Args:
         figure: The figure.
-        at: Number of the series.
-        x, y: Places of the marks.
-        bars: Estimates (value, low, high) whose intervals are drawn, by `error_x` or `error_y`.
-        line: How marks are joined; None: they are not.
-        size: Of a mark, in pixels.
-        thin: Width of the ends of an interval.
-        more: Further options of `add_scatter`, such as the name and the texts on hover.
+        at: The series's number.
+        x, y: Positions of the marks.
+        bars: Estimates (value, low, high) whose intervals are drawn, keyed by `error_x` or `error_y`.
+        line: Style of the line that joins the marks (None: no line).
+        size: Size of a mark in pixels.
+        thin: Width of an interval's end caps in pixels.
+        more: Further options of `add_scatter`, such as the name and the hover texts.
     """
     marker = mark_of(at, size)
     intervals = {name: error_bars(estimates, marker["color"], width=thin) for name, estimates in bars.items()}
@@ -117,7 +117,7 @@ def add_estimates(
 
 
 def name_once(figure: Figure) -> None:
-    """Name in the legend only once what is drawn in several panels, wherever it is drawn first."""
+    """Name a series drawn in several panels in the legend only once, where it is drawn first."""
     named: set[str] = set()
     for trace in figure.data:
         if trace.legendgroup is not None:
@@ -126,30 +126,30 @@ def name_once(figure: Figure) -> None:
 
 
 def add_words(figure: Figure, text: str, place: Mapping[str, Any], size: int = 13) -> None:
-    """Write on a figure in the colour of its axes."""
+    """Write text on a figure in the color of its axes."""
     figure.add_annotation(text=text, showarrow=False, font={"color": TONE, "size": size}, **place)
 
 
 def add_known(figure: Figure, x: Sequence[Any], y: Sequence[float], words: str, dash: str, **more: Any) -> None:
-    """Draw a line for what is known beside the estimates, such as an exact result; `words` stand on hover."""
+    """Draw a line for something known, such as an exact result, alongside the estimates; `words` appear on hover."""
     line = {"color": TONE, "width": 1.5, "dash": dash}
     figure.add_scatter(x=x, y=y, mode="lines", line=line, hovertext=[words] * len(x), hoverinfo="text", **more)
 
 
 def add_level(figure: Figure, y: float, words: str) -> None:
-    """Draw a line through the whole figure, with words at its right end."""
+    """Draw a horizontal line through the whole figure, with words at its right end."""
     figure.add_hline(y, line={"color": TONE, "width": 1})
     add_words(figure, words, {"xref": "paper", "x": 1, "xanchor": "right", "y": y, "yanchor": "bottom"})
 
 
 def estimate_words(name: str, estimate: Any) -> str:
-    """Describe an estimate of a frame's row on hover: its value, its interval, and what it rests on."""
+    """Describe an estimate (a row of a frame) for hover: its value, its interval, and what it is based on."""
     interval = format_interval(estimate.low, estimate.high)
     return f"{name}<br>{format_significant(estimate.value, 5)}{interval}, {sample_text(row_estimate(estimate))}"
 
 
 def count_text(n: Iterable[int], draws: Iterable[float | None], things: str = "") -> str:
-    """Say how many matches are behind each mark, and on how many draws, where that is known; 0: nothing was drawn."""
+    """Say how many matches are behind each mark and, if known, how many draws; 0 means that nothing was drawn."""
     known = [int(count) for count in draws if count is not None and count == count]
     if known and not any(known):
         return f"n = {range_text(n)} (known exactly: nothing is random)"
@@ -158,21 +158,21 @@ def count_text(n: Iterable[int], draws: Iterable[float | None], things: str = ""
 
 
 def bars_text(words: str, low: Iterable[float], draws: Iterable[float | None]) -> str:
-    """Say what intervals look like, or why no mark has one; of what is known exactly `count_text` says it."""
+    """Describe how intervals are drawn, or say why no mark has one; for exact values, `count_text` says so."""
     if any(bound == bound for bound in low):
         return f"; {words}"
     return "" if {*draws} == {0} else "; no intervals: a single draw, or the same value on all"
 
 
 def add_basis(figure: Figure, frame: pd.DataFrame, low: str, bars: str, below: int) -> None:
-    """Write so many pixels below a figure what its marks rest on: matches, draws, and intervals with the bounds `low`.
+    """Write below a figure what its marks are based on: matches, draws, and intervals with the lower bounds `low`.
 
     Args:
         figure: The figure.
-        frame: A row per mark; without `n` nothing is written.
+        frame: A row per mark; without a column `n`, nothing is written.
         low: The column with the lower bounds.
         bars: Words for the intervals.
-        below: Pixels from the axes.
+        below: Distance from the axes in pixels.
     """
     if counts := [count for count in frame.get("n", ()) if count]:
         draws = list(frame.get("draws", ()))
@@ -182,17 +182,17 @@ def add_basis(figure: Figure, frame: pd.DataFrame, low: str, bars: str, below: i
 
 
 def range_text(counts: Iterable[int]) -> str:
-    """Say how many: one number, or from the least to the largest; "0" for none."""
+    """Format counts as one number or as a range from smallest to largest; "0" for none."""
     known = [int(count) for count in counts]
     low, high = min(known, default=0), max(known, default=0)
     return f"{low:,}" if low == high else f"{low:,} to {high:,}"
 
 
 def value_text(value: Any) -> str:
-    """Write a value of a column as the part of a title."""
+    """Format a value of a column as part of a title."""
     return f"{value:g}" if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
 
 
 def level_words(name: str, level: float) -> str:
-    """Describe what is known, such as an exact result."""
+    """Describe something known, such as an exact result."""
     return f"{plain(name)}: {format_significant(level, 5)}"

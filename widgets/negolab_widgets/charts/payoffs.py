@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 MAX_DOTS = 400
-"""Single observations drawn per group; beyond it evenly spaced ones of the sorted values."""
+"""Maximum number of single observations drawn per group; if there are more, they are evenly spaced among the sorted
+values."""
 
 
 def payoffs(
@@ -26,13 +27,13 @@ def payoffs(
     one: str = "one match",
     marks: Mapping[str, float] | None = None,
 ) -> Figure:
-    """Draw single payoffs of each group and their mean with its 95% interval; n stands beside the name.
+    """Draw each group's single payoffs and their mean with its 95% interval, with n beside the name.
 
     Args:
         groups: Payoffs by name.
         unit: Unit of the payoffs.
         what: Word for a payoff.
-        one: What a single payoff is of.
+        one: Word for what a single payoff belongs to.
         marks: Reference points by name.
     """
     figure = new_figure(f"{what} ({unit})", "")
@@ -41,14 +42,14 @@ def payoffs(
     for at, sample in enumerate(samples):
         drawn = thin(sorted(sample.values))
         dots = {"color": TONE, "size": 5, "opacity": 0.35}
-        # Spread by the golden ratio: even, and the same every time.
+        # Spread by the golden ratio, which is even and reproducible.
         heights = [at + 0.14 + 0.22 * (k * 0.6180339887 % 1) for k in range(len(drawn))]
         hover = "%{x:.6g}<extra></extra>"
         figure.add_scatter(
             x=drawn, y=heights, mode="markers", marker=dots, showlegend=at == 0, name=one, hovertemplate=hover
         )
     for at, (name, mark) in enumerate((marks or {}).items()):
-        # Through all rows, and named in the legend, because several often lie close together.
+        # Drawn through all rows and named in the legend, because several often lie close together.
         label, ends = f"{plain(name)} {format_significant(mark, 5)}", [-0.65, max(len(estimates), 1) - 0.5]
         add_known(figure, [mark, mark], ends, label, DASHES[at % len(DASHES)], name=label)
     _add_means(figure, estimates, "mean, 95% interval", f"mean {what}")
@@ -57,10 +58,10 @@ def payoffs(
 
 
 def shares(groups: Mapping[str, stats.Estimate | tuple[int, int]], *, what: str = "share of matches") -> Figure:
-    """Draw a bar per group with its 95% interval; n stands beside the name.
+    """Draw a bar per group with its 95% interval, with n beside the name.
 
     Args:
-        groups: By name an estimate from 0 to 1, or hits and n of independent trials.
+        groups: By name, an estimate from 0 to 1, or the hits and n of independent trials.
         what: Word for the share.
     """
     figure = new_figure(f"{what} (%)", "")
@@ -106,7 +107,7 @@ def _add_means(figure: Figure, estimates: Sequence[stats.Estimate], name: str, w
 
 
 def _add_row_names(figure: Figure, names: Iterable[str], estimates: Sequence[stats.Estimate]) -> None:
-    """Name groups above their rows: beside them, a name leaves no room on a phone."""
+    """Name groups above their rows, because beside them a name leaves no room on a phone."""
     count = max(len(estimates), 1)
     for at, (name, e) in enumerate(zip(names, estimates, strict=True)):
         place = {"xref": "paper", "x": 0, "xanchor": "left", "y": at - 0.3, "yanchor": "bottom"}

@@ -1,5 +1,5 @@
-"""The static picture of a plotly figure, which a saved notebook keeps: SVG of what our charts are made of, without
-plotly's script. It is an image inside HTML, which code hosts and notebooks that are not trusted also show."""
+"""The static picture of a Plotly figure that a saved notebook keeps: SVG of the elements that our charts use, without
+Plotly's script. It is an image inside HTML, which code hosts and untrusted notebooks also show."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Plain = Mapping[str, Any]
 _KINDS = {"scatter", "bar", "heatmap"}
 WIDTH, _LETTER, _LINE = 700, 6.6, 17
-"""Pixels: width of a picture, of a letter, and height of a line."""
+"""In pixels: width of a picture, width of a letter, and height of a line."""
 _LOOK = {
     "ink": "#6c7884",
     "thin": {"color": "#6c788440", "width": 1},
@@ -43,7 +43,7 @@ _LOOK = {
 
 @cache
 def _template() -> Template:
-    """The drawing: what is where; places and scales come from here."""
+    """Return the template of the drawing, which lays it out; this module supplies positions and scales."""
     from jinja2 import Environment
 
     text = files("negolab_widgets").joinpath("charts/picture.svg.j2").read_text("utf-8")
@@ -51,7 +51,7 @@ def _template() -> Template:
 
 
 def picture(figure: Plain) -> Markup | None:
-    """Draw a figure, given as plain data, as an image; None if it is not made of what our charts are made of."""
+    """Draw a figure, given as plain data, as an image; None if it has elements that our charts do not use."""
     traces, layout = figure["data"], figure["layout"]
     is_packed = any(isinstance(trace.get(name), Mapping) for trace in traces for name in "xyz")
     if is_packed or not {trace["type"] for trace in traces} <= _KINDS:
@@ -86,7 +86,7 @@ def picture(figure: Plain) -> Markup | None:
 
 
 def _lines(text: str | None) -> list[str]:
-    """Part a text of plotly into its lines, without tags and marks of direction."""
+    """Split a Plotly text into its lines, without tags and direction marks."""
     parts = re.split(r"<br ?/?>", text or "")
     return [unescape(re.sub(r"<[^>]+>|[\u2066-\u2069]", "", part)) for part in parts if part]
 
@@ -100,7 +100,7 @@ def _title(of: Plain) -> list[str]:
 
 
 Edges = tuple[float, float, float, float]
-"""Left, right, bottom and top of the place of all axes."""
+"""Left, right, bottom and top of the area of all axes."""
 
 
 def _edges(layout: Plain, height: float, legend: Sequence[tuple[Plain, float, int]]) -> Edges:
@@ -112,7 +112,7 @@ def _edges(layout: Plain, height: float, legend: Sequence[tuple[Plain, float, in
 
 
 def _axis(name: str, told: Plain, traces: Sequence[Plain], edges: Edges) -> Axis:
-    """Return an axis, such as `x2`: its ends are given or those of what is drawn on it."""
+    """Return an axis, such as `x2`, with the ends given or those of what is drawn on it."""
     letter, is_log = name[0], told.get("type") == "log"
     own = [trace for trace in traces if (trace.get(f"{letter}axis") or letter) == name]
     reached = [log10(value) if is_log else value for trace in own for value in _reach(trace, letter)]
@@ -128,7 +128,7 @@ def _axis(name: str, told: Plain, traces: Sequence[Plain], edges: Edges) -> Axis
 
 
 def _reach(trace: Plain, letter: str) -> Iterator[float]:
-    """Yield the values of a trace on an axis, with the ends of its intervals and the foot of its bars."""
+    """Yield a trace's values on an axis, including the ends of its intervals and the base of its bars."""
     if trace["type"] == "heatmap":
         yield from (-0.5, len(trace["z"] if letter == "y" else trace["z"][0]) - 0.5)
         return
@@ -142,7 +142,7 @@ def _reach(trace: Plain, letter: str) -> Iterator[float]:
 
 
 def _legend(traces: Sequence[Plain], layout: Plain) -> Iterator[tuple[Plain, float, int]]:
-    """Yield what the legend names, with its place and row."""
+    """Yield each trace that the legend names, with its position and row."""
     x, row = 8.0, 0
     for trace in traces if layout.get("showlegend", len(traces) > 1) else ():
         if trace.get("name") and trace.get("showlegend", True):
@@ -153,7 +153,7 @@ def _legend(traces: Sequence[Plain], layout: Plain) -> Iterator[tuple[Plain, flo
 
 
 def _spot(axes: Mapping[str, Axis], edges: Edges, of: Plain, end: str = "x") -> float:
-    """Return where a note or a shape is: on an axis, at a share of it, or of the whole."""
+    """Return the position of an annotation or shape: a value on an axis, or a fraction of it or of the whole."""
     name, _, is_share = (of.get(f"{end[0]}ref") or end[0]).partition(" ")
     axis = axes.get(name) or Axis(0, 1, *(edges[:2] if end[0] == "x" else edges[2:]))
     return axis.start + (axis.end - axis.start) * of[end] if is_share else axis.place(of[end])
@@ -169,7 +169,8 @@ def _joints(trace: Plain, x: Axis, y: Axis) -> list[tuple[float, ...]]:
 
 
 def _blend(trace: Plain, value: float) -> str:
-    """Return the colour of a value on the scale of a matrix, from its least to its middle to its largest."""
+    """Return the color of a value on a matrix's scale, which runs from its smallest value through the middle to its
+    largest."""
     share = (value - trace["zmin"]) / ((trace["zmax"] - trace["zmin"]) or 1) * 2
     colours = [colour for _, colour in trace["colorscale"]][int(share >= 1) :]
     return f"color-mix(in srgb, {colours[1]} {100 * min(max(share - (share >= 1), 0), 1):.0f}%, {colours[0]})"

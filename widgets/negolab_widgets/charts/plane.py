@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 _PANEL, _ABOUT = 250, 130
-"""Height of a panel, and of what is around them, in pixels."""
+"""Height of a panel, and of what surrounds the panels, in pixels."""
 
 
 def frontiers(
@@ -28,7 +28,7 @@ def frontiers(
     reach: tuple[float, float] | None = None,
     curve: str = "frontier",
 ) -> Figure:
-    """Draw mean payoffs below the frontier, a panel per `row` and `column` (columns of both frames).
+    """Draw mean payoffs below the frontier, with a panel per `row` and `column` (columns of both frames).
 
     Args:
         points: A row per `name` with `a`, `b`, the bounds `a_low`, `a_high`, `b_low`, `b_high` of their intervals
@@ -47,7 +47,7 @@ def frontiers(
         there = grid.part(points, key)
         for at, name in enumerate(distinct(points, "name")):
             _add_point(figure, there[there["name"] == name], name, at, place)
-        # In the lower left corner no deal is worth making.
+        # The lower-left corner is where no deal is worth making.
         corner = {"xref": "x domain", "yref": "y domain", "x": 0.04, "y": 0.05, "xanchor": "left", "yanchor": "bottom"}
         words = "<br>".join(plain(part) for part in key if part != "")
         add_words(figure, words, {"align": "left", **corner, **place})
@@ -85,7 +85,7 @@ def _add_point(figure: Figure, own: pd.DataFrame, name: str, at: int, place: Pla
         for n, a, b in zip(known["n"], of_a, of_b, strict=True)
     ]
     bars = {"error_x": of_a, "error_y": of_b}
-    # The first ones are larger, so that they show behind others.
+    # The first ones are larger, so that they show behind the others.
     look: dict[str, Any] = {"size": max(13 - at, 8), "thin": 0, "name": plain(name), "hovertext": words}
     add_estimates(figure, at, known["a"], known["b"], bars, **look, **place)
 
@@ -98,14 +98,14 @@ def outcomes(
     marks: Mapping[str, tuple[float, float]] | None = None,
     equal: bool = True,
 ) -> Figure:
-    """Draw one dot per match by group, and the mean of each group with its 95% intervals.
+    """Draw one dot per match, by group, and each group's mean with its 95% intervals.
 
     Args:
-        groups: (payoff of A, payoff of B) by group, of matches that are independent: a draw each.
+        groups: (payoff of A, payoff of B) by group, for independent matches, each with its own draw.
         unit: Unit of the payoffs.
         what: Word for a payoff.
         marks: Reference points by name.
-        equal: Draw the line on which both have the same.
+        equal: Draw the line on which both seats get the same.
     """
     figure = new_figure(f"{what} of A ({unit})", f"{what} of B ({unit})")
     if equal:
@@ -162,13 +162,14 @@ def _mean_text(value: float, low: float, high: float) -> str:
 
 
 def anchoring(fit: stats.Estimate, points: pd.DataFrame, *, unit: str = "points", scale: float = 1) -> Figure:
-    """Draw what each seat was paid over what its first proposal claimed, with the fitted line of each player and seat.
+    """Plot what each seat was paid against what its first proposal claimed, with a fitted line for each player and
+    seat.
 
     Args:
-        fit: The slope of `proposals.anchoring`.
-        points: Its points.
+        fit: The slope that `proposals.anchoring` returns.
+        points: The points that it returns.
         unit: Unit of the payoffs.
-        scale: Numbers are divided by it (100: cents in, dollars out).
+        scale: Divisor for the numbers (100: cents in, dollars out).
     """
     words = f"slope {format_significant(fit.value)}{format_interval(fit.low, fit.high)}, {sample_text(fit)}"
     figure = new_figure(f"first offer: own payoff if accepted ({unit})<br>{words}", f"own payoff ({unit})")
@@ -178,7 +179,7 @@ def anchoring(fit: stats.Estimate, points: pd.DataFrame, *, unit: str = "points"
         name = f"{plain(player)} at {seat}, n = {len(part)}"
         figure.add_scatter(x=list(x), y=list(y), mode="markers", marker=look, name=name, legendgroup=str(at))
         ends = [x.min(), x.max()]
-        # With an intercept for each, a line goes through the means of its points.
+        # Because each line has its own intercept, it goes through the means of its points.
         heights = [y.mean() + fit.value * (end - x.mean()) for end in ends]
         line = {"color": look["color"], "width": 2}
         figure.add_scatter(x=ends, y=heights, mode="lines", line=line, showlegend=False, legendgroup=str(at))

@@ -1,7 +1,7 @@
 """Matrices of a tournament: the payoff of the row's player against the column's.
 
-Colours part what differs: they are anchored at a reference, 0 where values have both signs and else the mean of all
-fields, and a field whose 95% interval holds the reference has the neutral colour, however far its mean is from it.
+Colors show what differs: they are anchored at a reference (0 if values have both signs, otherwise the mean of all
+fields), and a field whose 95% interval contains the reference has the neutral color, however far its mean is from it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 Rows = Mapping[str, Mapping[str, Values]]
 
 _SCALE = [[0, "#a8431c"], [0.5, "#f1f1ee"], [1, "#1c5a96"]]
-"""Below the reference, like it, above it; apart for the colour-blind too."""
+"""Colors below, at and above the reference, distinct for color-blind readers too."""
 _DARK, _LIGHT, _TURN = "#14191f", "#ffffff", 0.75
-"""Ink on light fields, on dark ones, and how far from the reference to the end of the scale the second is the one that
-is easier to read."""
+"""Text color on light fields and on dark ones, and how far from the reference toward the end of the scale the second
+becomes easier to read."""
 _NAME, _LETTER, _NUMBER, _PAGE = 18, 6, 62, 680
-"""Letters of a name that are shown; pixels of a letter, of a field's numbers, and of a figure that fits any page."""
+"""Letters shown of a name; width in pixels of a letter, of a field's numbers, and of a figure that fits any page."""
 _FIELD, _ABOUT, _BAR, _AXIS = 46, 120, 92, 72
-"""Pixels: height of a field, of what is around one matrix of several, of the colour bar and of the axis below."""
+"""Height in pixels of a field, of what surrounds one matrix of several, of the color bar and of the axis below."""
 
 
 def tournament(
@@ -43,11 +43,11 @@ def tournament(
     """Draw the mean of each pair with half its 95% interval below it.
 
     Args:
-        rows: Values by row and then by column; pairs that never met stay empty.
+        rows: Values by row and then by column; pairs that never met are left empty.
         unit: Unit of the values.
         what: Word for a value.
         row, column: Titles of the axes.
-        scale: Numbers are divided by it (100: cents in, dollars out).
+        scale: Divisor for the numbers (100: cents in, dollars out).
     """
     fields = Fields.of(rows, scale)
     figure = new_figure(_across_title(column, fields.met.values()), plain(row), still=True)
@@ -65,12 +65,13 @@ def tournament(
 def tournaments(
     matrices: Mapping[str, Rows], *, row: str = "player", column: str = "against", across: int = 2
 ) -> Figure:
-    """Draw several measures of one tournament, a matrix each with its own reference and colours, with n below all.
+    """Draw several measures of one tournament as matrices, each with its own reference and colors, with n below all of
+    them.
 
     Args:
         matrices: Values by title (with its unit), row and column.
         row, column: Titles of the axes.
-        across: Matrices beside each other.
+        across: Number of matrices side by side.
     """
     drawn = {title: Fields.of(rows, 1) for title, rows in matrices.items()}
     across = min(across, max(len(matrices), 1))
@@ -94,7 +95,7 @@ def tournaments(
 
 
 def _width(matrices: Collection[Rows], across: int) -> int | None:
-    """Return the pixels that names and numbers beside each other need; None for those of any page."""
+    """Return the width in pixels that names and numbers need side by side; None for the width of any page."""
     columns = [grid_columns(rows) for rows in matrices]
     name = _LETTER * max((min(len(one), _NAME) for names in columns for one in names), default=1) + 10
     least = name + 50 + across * max(map(len, columns), default=1) * max(name, _NUMBER)
@@ -105,7 +106,8 @@ Pair = tuple[str, str]
 
 
 _SURE = ("exact", "constant")
-"""What is known of a value that has no interval and still differs from another: all of it, or the same in all draws."""
+"""Statuses of a value that has no interval and can still differ from another: known exactly, or the same in all
+draws."""
 
 
 class Fields(NamedTuple):
@@ -113,9 +115,9 @@ class Fields(NamedTuple):
 
     Attributes:
         met: Estimates by row and column.
-        differ: The fields whose values are apart from the reference.
-        reference: What the colours are anchored at.
-        word: A word for it.
+        differ: The fields whose values differ from the reference.
+        reference: The value at which the colors are anchored.
+        word: A word for the reference.
     """
 
     met: Mapping[Pair, stats.Estimate]
@@ -129,7 +131,7 @@ class Fields(NamedTuple):
         samples = {(r, c): as_sample(values, scale) for r, cells in rows.items() for c, values in cells.items()}
         met = {pair: estimate for pair, sample in samples.items() if (estimate := sample.mean()).n}
         reference, word = _reference([estimate.value for estimate in met.values()])
-        # Without chance a value is known exactly, and has no interval.
+        # Without chance, a value is known exactly and has no interval.
         exact = not any(_has_interval(estimate) for estimate in met.values())
         differ = {
             pair
@@ -140,7 +142,7 @@ class Fields(NamedTuple):
 
     @property
     def legend(self) -> str:
-        """Words for the neutral colour."""
+        """Words for the neutral color."""
         why = " (in its interval)" if any(map(_has_interval, self.met.values())) else ""
         return f"light: like {self.word}{why}"
 
@@ -150,7 +152,7 @@ class Fields(NamedTuple):
         return max((abs(estimate.value - self.reference) for estimate in self.met.values()), default=0) or 1
 
     def colour(self, pair: Pair) -> float | None:
-        """Return where on the scale of values a field's colour is; None where nobody met."""
+        """Return where a field's color lies on the scale of values; None where nobody met."""
         if pair not in self.met:
             return None
         return self.met[pair].value if pair in self.differ else self.reference
@@ -172,7 +174,7 @@ def _excludes(estimate: stats.Estimate, reference: float) -> bool:
 
 
 def _add_matrix(figure: Figure, rows: Rows, fields: Fields, at: Place, **look: object) -> None:
-    """Draw the fields of one matrix with their numbers; `at` is its place among several, {} that of the only one."""
+    """Draw the fields of one matrix with their numbers; `at` is its place among several ({} for a single one)."""
     columns = grid_columns(rows)
     reference, reach = fields.reference, fields.reach
     figure.add_heatmap(

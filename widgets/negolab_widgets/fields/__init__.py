@@ -1,4 +1,4 @@
-"""Form fields: number, price, radio buttons and checkboxes, each a widget that sends its value in one message."""
+"""Form fields (numbers, prices, radio buttons and checkboxes), each a widget that sends its value in one message."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MAX_NUMBER = 10**9 - 1
 
 
 def script(package: str, name: str) -> str:
-    """Read the browser's side of a field: the script `name` of a package, behind what all fields share."""
+    """Read a field's browser code: the script `name` of a package, preceded by the code that all fields share."""
     return "".join(
         files(of).joinpath(file).read_text("utf-8") for of, file in ((__name__, "field.js"), (package, name))
     )
@@ -23,14 +23,14 @@ def script(package: str, name: str) -> str:
 class Field(anywidget.AnyWidget):
     """Base class of fields.
 
-    The page tells what it shows, in a message of its own or with a press; the kernel tells what to show. Neither waits
-    for the other's answer, so that no value can be overtaken by a press, nor come back after it was cleared.
+    The page reports what it shows, in a separate message or with a press; the kernel says what to show. Neither waits
+    for the other's answer, so no press can overtake a value, and no value can come back after it was cleared.
 
     Attributes:
-        value: What the field holds; `observe` it. Setting it shows it on the page.
+        value: The field's value; `observe` it. Setting it shows it on the page.
         description: Its label.
-        shown: What the page was told to show last, behind a number that makes it news.
-        disabled: The page takes no input.
+        shown: What the page was last told to show, preceded by a number that makes each update distinct.
+        disabled: True if the page accepts no input.
     """
 
     value: Any = None
@@ -49,10 +49,10 @@ class Field(anywidget.AnyWidget):
         return [0, self.value]
 
     def take(self, value: Any) -> None:
-        """Take what the page shows; what it cannot hold is shown corrected.
+        """Take the value that the page shows; if it had to be corrected, show the corrected one.
 
         Raises:
-            TraitError: It is no value of this field.
+            TraitError: It is not a value of this field.
         """
         self._on_page = value
         try:
@@ -68,14 +68,13 @@ class Field(anywidget.AnyWidget):
 
 
 class Number(Field):
-    """A whole number from `min` to `max`, set by a slider of the browser's own, by a field between two buttons, or by
-    both.
+    """A whole number from `min` to `max`, set with a native slider, with a field between two buttons, or with both.
 
     Attributes:
         description: Label of the slider.
-        text: How the slider's value is read aloud, with `{value}` in its place; "": the number alone.
+        text: How the slider's value is read aloud, with `{value}` for the number ("": only the number).
         name: Label of the field.
-        less, more: Hints of its buttons.
+        less, more: Tooltips of its buttons.
     """
 
     _esm = script(__name__, "number.js")
@@ -102,7 +101,8 @@ class Number(Field):
         self.value = self._clipped(self.value)
 
     def limit(self, most: int, *, low: int = 0) -> None:
-        """Set the range, and clip the value to it: a page may have sent ends that the new ones do not meet."""
+        """Set the range and clip the value to it, because a page may have sent ends that do not overlap the new
+        ones."""
         with self.hold_trait_notifications():
             self.min, self.max = low, max(low, min(most, MAX_NUMBER))
             self.value = self._clipped(self.value)
@@ -112,7 +112,7 @@ class Number(Field):
 
 
 class Slider(Number):
-    """A slider that is named for screen readers and moved by the arrow keys, unlike that of ipywidgets."""
+    """A slider that, unlike that of ipywidgets, has a name for screen readers and can be moved with the arrow keys."""
 
 
 class Stepper(Number):
@@ -129,10 +129,10 @@ class Stepper(Number):
 
 
 class PriceField(Field):
-    """A price in dollars to type, to slide to, or to step to from `base` in cents as long as none stands there.
+    """A price in dollars to type, to slide to, or to step to (from `base`, in cents, as long as the field is empty).
 
-    `value` is the text as typed, which the game reads; `steps` are the buttons: their text, cents and hint; `zone` is
-    what the slider spans: its ends in cents, their words, and prices to mark.
+    `value` is the text as typed, which the game reads; `steps` are the buttons, each with its text, cents and tooltip;
+    `zone` describes the slider: its ends in cents, their labels, and prices to mark.
     """
 
     _esm = script(__name__, "price.js")
@@ -151,8 +151,8 @@ class PriceField(Field):
 
 
 class RadioGroup(Field):
-    """Radio buttons as a named group, which those of ipywidgets are not. `value` is the chosen one of `options`, "" for
-    none."""
+    """Radio buttons as a named group, unlike those of ipywidgets. `value` is the selected one of `options` ("":
+    none)."""
 
     _esm = script(__name__, "choices.js")
     options = t.List(t.Unicode()).tag(sync=True)
@@ -161,15 +161,15 @@ class RadioGroup(Field):
 
 
 class CheckGroup(RadioGroup):
-    """Boxes to tick as a named group. `value` are the ticked ones of `options`."""
+    """Checkboxes as a named group. `value` lists the checked ones of `options`."""
 
     several = t.Bool(True).tag(sync=True)
     value = t.List(t.Unicode())
 
 
 class ChoiceGrid(Field):
-    """Statements that are each answered by one of the same `options`, such as a Likert scale. `rows` are their keys and
-    words, `value` the chosen option by key."""
+    """Statements that are each answered with one of the same `options`, such as a Likert scale. `rows` are their keys
+    and words; `value` is the selected option by key."""
 
     _esm = script(__name__, "grid.js")
     rows = t.List(t.List(t.Unicode())).tag(sync=True)
@@ -178,8 +178,8 @@ class ChoiceGrid(Field):
 
 
 class Segments(Field):
-    """Radio buttons beside each other, each with a note and a mark below it. `value` is the index of the chosen one of
-    `options`, -1 for none; `about` stands below the description. What a browser sends is checked."""
+    """Radio buttons side by side, each with a note and a mark below it. `value` is the index of the selected one of
+    `options` (-1: none); `about` appears below the description. What a browser sends is checked."""
 
     _esm = script(__name__, "segments.js")
     about = t.Unicode("").tag(sync=True)
@@ -195,8 +195,8 @@ class Segments(Field):
 
 
 class Choice(Field):
-    """A list of the browser's own to choose from. `options` are keys, each with its words and the name of its group
-    ("": none), `value` is the chosen key, and `about` stands below. What a browser sends is checked."""
+    """A native drop-down list. `options` are keys, each with its words and the name of its group ("": none); `value` is
+    the selected key, and `about` appears below. What a browser sends is checked."""
 
     _esm = script(__name__, "choice.js")
     options = t.List().tag(sync=True)
@@ -215,6 +215,6 @@ class Choice(Field):
 
 
 class Cards(Choice):
-    """Radio buttons as cards with pictures: `options` are keys, each with a title, a line and a picture (`Markup`)."""
+    """Radio buttons as cards with pictures; `options` are keys, each with a title, a line and a picture (`Markup`)."""
 
     _esm = script(__name__, "cards.js")

@@ -1,5 +1,5 @@
-// What a field shows travels in messages of its own, in order with the presses of the page, and no more than ten a
-// second. ipywidgets' own way would hold a change back while the kernel is busy, and let it arrive after a press.
+// What a field shows is sent in separate messages, in order with the page's presses, at most ten per second. With
+// ipywidgets' own mechanism, a change would be held back while the kernel is busy, and could arrive after a press.
 const bind = (model, el, read, show) => {
   let timer = 0, due = false;
   const tell = () => {
@@ -18,7 +18,7 @@ const bind = (model, el, read, show) => {
     due = false;
     show(model.get("shown")[1]);
   };
-  // A press carries the value, which then need not be told again.
+  // A press carries the value, which then does not have to be sent again.
   el.nlRead = () => {
     due = false;
     return read();

@@ -45,7 +45,7 @@ export default {
       input.type = "number";
       input.addEventListener("input", () => {
         const number = input.value.trim() ? Number(input.value) : NaN;
-        // What cannot be sent as it stands is not sent.
+        // A value that cannot be sent unchanged is not sent.
         input.setCustomValidity(Number.isInteger(number) ? "" : model.get("fault"));
         if (Number.isInteger(number)) choose(number);
       });

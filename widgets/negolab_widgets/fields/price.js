@@ -31,7 +31,7 @@ export default {
     slider.setAttribute("aria-label", model.get("slider"));
     slider.addEventListener("input", () => put(Number(slider.value)));
     const ends = make(el, "div", "nl-zone-ends");
-    // The slider follows the field; without a price it shows none.
+    // The slider follows the field; without a price, it shows none.
     const follow = () => {
       const price = cents(input.value);
       slider.value = price ?? model.get("base");

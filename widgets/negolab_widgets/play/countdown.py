@@ -56,8 +56,8 @@ export default {
 class Countdown(anywidget.AnyWidget):
     """Count `seconds` down.
 
-    `words` may name {left}, {gone} and {total}; `over` stands there at 0; an `urgent` clock warns below 20 seconds and
-    is read aloud at 60, 30 and 10.
+    `words` may contain {left}, {gone} and {total}; `over` replaces them at 0; an `urgent` clock warns below 20 seconds
+    and is read aloud at 60, 30 and 10.
     """
 
     _esm = _ESM
@@ -83,7 +83,7 @@ class Countdown(anywidget.AnyWidget):
             self._resume()
 
     def _resume(self) -> None:
-        """Send what is left: a page that has just drawn the clock missed the time until then."""
+        """Send the time left, because a page that has just drawn the clock missed the time until then."""
         with self.hold_sync():
             self.seconds = max(0.0, self._ends - time.monotonic())
             self.serial += 1

@@ -1,4 +1,4 @@
-"""The end of a match in the lobby: what both got, what was possible, why it ended, and the ways on."""
+"""The end of a match in the lobby: what both got, what was possible, why it ended, and what to do next."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from negolab_widgets.tables.decision import end_class, person_name
 
 
 class EndScreen(w.VBox):  # type: ignore[misc]
-    """The end of a match for the person who may see its record, to stand below the person's result.
+    """The end of a match, shown below the result to a person who may see the record.
 
     Attributes:
-        plane: What was possible; None where nothing was proposed.
-        replay: Place for the replay, which needs the whole width.
+        plane: What was possible; None if nothing was proposed.
+        replay: Container for the replay, which needs the full width.
 
     Args:
         record: The match.
         seat: The person's seat.
-        rematch: Called with a seat to play the same again from it, with a new deal.
+        rematch: Called with a seat to play the same game again from that seat, with a new draw.
         another: Called to choose another game.
         reveal: Called to scroll to the replay once it is shown.
     """
@@ -76,7 +76,7 @@ class EndScreen(w.VBox):  # type: ignore[misc]
 
 
 def render_end(record: Record, seat: Seat) -> Markup:
-    """Render how the seat's result compares with no deal, with the other's, and with what was possible."""
+    """Render how the seat's result compares with no deal, with the other seat's, and with what was possible."""
     game, away, gain = record.game, other(seat), _gain(record, seat)
     compared = _compare_with_no_deal(record, seat, gain)
     told = [
@@ -89,13 +89,13 @@ def render_end(record: Record, seat: Seat) -> Markup:
 
 
 def _gain(record: Record, seat: Seat) -> float:
-    """Return what the seat was paid beyond no deal; 0 where the match paid nothing."""
+    """Return what the seat was paid beyond no deal; 0 if the match paid nothing."""
     paid = record.payoffs[seat]
     return 0 if paid is None else paid - record.game.disagreement(start_state(record))[seat]
 
 
 def _compare_with_no_deal(record: Record, seat: Seat, gain: float) -> str:
-    """Compare a deal with no deal; "" without a deal, where a payoff is a win or a loss, or where all of it is gain."""
+    """Compare a deal with no deal; "" if there was no deal, a payoff is a win or a loss, or all of it is gain."""
     if record.end != "AGREED" or record.game.stake_unit is not None or record.payoffs[seat] == gain > 0:
         return ""
     if not gain:
@@ -104,13 +104,13 @@ def _compare_with_no_deal(record: Record, seat: Seat, gain: float) -> str:
 
 
 def _reason(record: Record) -> str:
-    """Return why a match was stopped from outside its rules; "" if it was not."""
+    """Return why a match was stopped by something other than its rules; "" if it was not."""
     last = record.events[-1]
     return (last.reason or "") if isinstance(last, Ended) else ""
 
 
 def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
-    """Return the joint gain over no deal beside the possible one, and the seat's share; none where one lost by it."""
+    """Return the joint gain over no deal next to the possible one, and the seat's share; empty if a seat lost by it."""
     own = measures.gains(record)
     joint, possible = measures.surplus(record, own)
     if joint is None or possible is None or joint < 0:
@@ -123,8 +123,8 @@ def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
 
 
 def _best_offer(record: Record, seat: Seat) -> list[tuple[str, str]]:
-    """Return, where nothing was agreed, what the other's best offer would have paid both: where the larger stake wins,
-    the one that was furthest ahead for the seat; none if that would have gained nothing."""
+    """Return what the other's best offer would have paid both if nothing was agreed; empty if it would have gained
+    nothing. Where the larger stake wins, the best offer is the one that put the seat furthest ahead."""
     game = record.game
     if record.end == "AGREED" or game.pays_as_it_goes:
         return []
@@ -146,7 +146,7 @@ def _best_offer(record: Record, seat: Seat) -> list[tuple[str, str]]:
 
 
 def _format_gain(gain: float, game: AnyGame) -> str:
-    """Write a gain over no deal; of what only decides about the payoff, without its unit."""
+    """Format a gain over no deal; if it only decides the payoff, omit the unit."""
     return format_number(gain) if game.stake_unit else format_amount(gain, game.unit)
 
 

@@ -1,4 +1,4 @@
-"""The lobby: choose a game, an opponent and a seat, and play; the record is kept when the match ends."""
+"""The lobby: choose a game, an opponent and a seat, and play; the record is saved when the match ends."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ from negolab_widgets.tables.decision import person_name
 REPLICATIONS = "Replications"
 LEAVE_MATCH, CHOOSE_ANOTHER = "Leave this match", "Choose another match"
 MAX_SUMMARY = 40
-"""Characters of the words that say what a player does, where its docstring begins with them."""
+"""Maximum number of characters of a player's summary, with which its docstring may begin."""
 SEED_FAULT = "The seed must be a whole number of up to 18 digits, or empty."
 LEAVE_QUESTION = "Leave? The match stops, and its record is saved."
 
@@ -47,12 +47,12 @@ LEAVE_QUESTION = "Leave? The match stops, and its record is saved."
 class Lobby(Page):
     """Choose a game and play it against a scripted player or a language model.
 
-    On the served page the host plays the match, and a page that is loaded again resumes the match that runs.
+    On the served page, the host plays the match, and reloading the page resumes a running match.
 
     Args:
-        game: The only game to choose; None offers all.
-        preset: The preset that is chosen at first, or a scenario file.
-        out: Folder of the records (default: `$NEGOLAB_OUT`, else `data/runs/people`).
+        game: The only game to choose (None: all are offered).
+        preset: The preset that is initially selected, or a scenario file.
+        out: Folder for the records (default: `$NEGOLAB_OUT`, else `data/runs/people`).
 
     Raises:
         ValueError: There is no such game or preset.
@@ -72,12 +72,12 @@ class Lobby(Page):
         self._form = self._build_form(list(catalog.list_games()) if game is None else [game])
         children = [self._guard.notice, self._form, self._table]
         if at_host:
-            # Until a browser draws the page nobody may be here, and whoever goes on with a running match takes it
-            # from the page that has it.
+            # Until a browser draws the page, perhaps nobody is here, and resuming a running match takes it away from
+            # the page that has it.
             children.append(Arrival(lambda: self._guard(self._on_drawn)))
             set_visible(self._form, False)
         else:
-            # A page that is closed ends its kernel: what was played until then is kept.
+            # Closing the page ends its kernel; what was played until then is saved.
             atexit.register(self._guard, self._leave)
         super().__init__(children, self._guard.show)
         with self._guard:
@@ -116,7 +116,7 @@ class Lobby(Page):
         return box(games, card, cls=f"nl-body nl-lobby {'nl-alone' if alone else ''}")
 
     def _offer_scenarios(self, paths: Sequence[str]) -> None:
-        """Offer scenario files among the presets of their games, and say what is wrong with one."""
+        """Offer scenario files among the presets of their games; if one has a fault, say what it is."""
         for path in paths:
             with self._guard:
                 self._offer_scenario(catalog.scenario_game(path), path)
@@ -127,16 +127,16 @@ class Lobby(Page):
         self._scenarios[path] = game, title or Path(path).name
 
     def _choose_preset(self, preset: str) -> None:
-        """Choose a preset or a scenario file; `ValueError` says what is wrong with it."""
+        """Choose a preset or a scenario file; ValueError says what is wrong with it."""
         if preset.endswith(SUFFIX):
-            preset = str(Path(preset).resolve())  # the host may stand in another folder
+            preset = str(Path(preset).resolve())  # the host may run in another folder
             self._offer_scenario(self._game.value, preset)
         catalog.load(self._game.value, preset=preset)
         self._choose_game()
         self._preset.value = preset
 
     def _choose_game(self) -> None:
-        """Show a game as it was chosen last, or with its first preset and opponent."""
+        """Show a game with its last choices, or with its first preset and opponent."""
         name = self._game.value
         presets = self._offered_presets(name)
         preset, seat, opponent = self._chosen.get(name, (presets[0][0], catalog.front_seat(name) or "A", ""))
@@ -156,7 +156,7 @@ class Lobby(Page):
         return [*files, *((key, title, REPLICATIONS if key in replications else "") for key, title in titles)]
 
     def _update_opponents(self, chosen: str | None = None) -> None:
-        """Offer who can sit across; another seat or preset keeps the opponent that was chosen, where it fits."""
+        """Offer the possible opponents; if the seat or preset changes, keep the selected opponent where it fits."""
         game = catalog.load(self._game.value, preset=self._preset.value)
         chosen = self._opponent.value if chosen is None else chosen
         self._name_seats(game)
@@ -169,12 +169,12 @@ class Lobby(Page):
         self._describe()
 
     def _name_seats(self, game: AnyGame) -> None:
-        """Offer the seats by what the game calls them."""
+        """Offer the seats under the game's names for them."""
         names = ((seat, _role(game, seat).removeprefix("the ").capitalize()) for seat in SEATS)
         self._seat.options = [(seat, name or f"Seat {seat}", "") for seat, name in names]
 
     def _describe(self) -> None:
-        """Say what the chosen game, preset and opponent are, and who sits where; remember them for this game."""
+        """Describe the selected game, preset and opponent, and who sits where; remember them for this game."""
         name, preset, seat, opponent = (part.value for part in (self._game, self._preset, self._seat, self._opponent))
         game = catalog.load(name, preset=preset)
         module, is_model = catalog.module_of(game), opponent == MODEL_CHOICE
@@ -188,7 +188,7 @@ class Lobby(Page):
         self._sides.value = _render_sides(game, seat, does or f"is {opponent}")
 
     def _check_seed(self) -> bool:
-        """Say beside its field what is wrong with the seed; return True if nothing is."""
+        """Say next to its field what is wrong with the seed; return True if nothing is."""
         is_seed = _is_seed(self._seed.value)
         self._seed_fault.value = "" if is_seed else warning(SEED_FAULT)
         return is_seed
@@ -197,7 +197,7 @@ class Lobby(Page):
         if not self._check_seed():
             self._more.show()
             return
-        self._leave()  # a press of a button that is not shown any more
+        self._leave()  # a press of a button that is no longer shown
         opponent = self._models.name() if self._opponent.value == MODEL_CHOICE else self._opponent.value
         seed = int(text) if (text := self._seed.value.strip()) else None
         request = MatchRequest(self._game.value, self._preset.value, opponent, self._seat.value, seed)
@@ -213,7 +213,7 @@ class Lobby(Page):
             self._show_end(*self._ended)
 
     def _on_drawn(self) -> None:
-        """Resume the match that runs, or show the end that was not left, now that a browser shows the page."""
+        """Resume the running match, or show the end that was not left, now that a browser shows the page."""
         try:
             if not self._table.children and (table := self._matchmaker.resume_match()) is not None:
                 self._show(table)
@@ -232,7 +232,7 @@ class Lobby(Page):
             self._show_end(stopped, record)
 
     def _show_end(self, stopped: str, record: Record | None) -> None:
-        """Offer the ways on, above the table as it stands at the end."""
+        """Offer the next steps, above the table as it stands at the end."""
         self._guard.notice.value = warning(stopped)
         table = self._table.children[0]
         if record is None or self._matchmaker.seat is None:
@@ -248,7 +248,7 @@ class Lobby(Page):
         self._shield.focus()
 
     def _choose_played(self, header: Header, seat: Seat) -> None:
-        """Choose in the form what was played on an earlier page."""
+        """Select in the form what was played on an earlier page."""
         if header.game in [name for name, *_ in self._game.options]:
             presets = [name for name, *_ in self._offered_presets(header.game)]
             preset = header.preset if header.preset in presets else presets[0]
@@ -257,7 +257,7 @@ class Lobby(Page):
             self._choose_game()
 
     def _rematch(self, record: Record, seat: Seat) -> None:
-        """Play the same game against the same player from a seat, on a new deal."""
+        """Play the same game against the same player from a seat, with a new draw."""
         header = record.header
         (across,) = (name for name in header.players.values() if name != PERSON)
         again = self._request or MatchRequest(header.game, header.preset or "", across, seat, None)
@@ -266,7 +266,7 @@ class Lobby(Page):
 
 
 def _cards(names: Sequence[str]) -> list[tuple[str, str, str, str]]:
-    """Return games with the parts of their cards; a title that several games have is followed by the name."""
+    """Return the games with the parts of their cards; a title shared by several games is followed by the name."""
     titles = [catalog.title(name) for name in names]
     parted = [title.partition(": ") for title in titles]
     return [
@@ -279,20 +279,20 @@ def _role(game: AnyGame, seat: Seat) -> str:
     """Return what the game calls a seat, such as `the seller`; "" if that is only its letter."""
     try:
         role = " ".join(table_of(game).role(game, seat).split())
-    except Exception:  # a fault of a table of one's own is told where it is played
+    except Exception:  # a fault in a user's own table is reported where it is played
         return ""
     return role if person_name(role, seat) == role else ""
 
 
 def _summary(player: PlayerClass) -> tuple[str, str]:
-    """Return what a player does in a few words, with which its docstring begins before a colon, and how it does so."""
+    """Return what a player does in a few words (its docstring up to a colon), and how it does so."""
     said = _in_short(player.__doc__)
     does, colon, how = said.partition(": ")
     return (does, html.capitalised(how)) if colon and len(does) <= MAX_SUMMARY else ("", said)
 
 
 def _render_sides(game: AnyGame, seat: Seat, does: str) -> html.Markup:
-    """Render who the person is and who sits across."""
+    """Render who the person is and who sits across the table."""
     own, away = _role(game, seat), other(seat)
     names = texts.YOU_ARE.format(role=own) if own else texts.YOU, _role(game, away) or table_texts.THE_OTHER
     you, they = (

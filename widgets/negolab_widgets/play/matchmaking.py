@@ -1,4 +1,4 @@
-"""Start a match for the lobby: in this process, or at the host, where the match outlives the page."""
+"""Start a match for the lobby, either in this process or on the host, where the match outlives the page."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from negolab_widgets.play.seat import SeatWidget
 
 
 class LocalSeat:
-    """A seat of a session in this process: a `SeatHandle`."""
+    """A `SeatHandle` for a seat of a session in this process."""
 
     def __init__(self, session: MatchSession, seat: Seat) -> None:
         self.seat, self._session = seat, session
@@ -54,8 +54,8 @@ class HumanSeat(SeatWidget):
         seat: The person's seat.
         others: The players of the other seats.
         title: The page's title.
-        keep: Called once with the match, when it is over; returns where the record is.
-        thinker: The model across the table, where the person may know that it takes its time.
+        keep: Called once, with the match, when it is over; returns where the record is.
+        thinker: The model across the table, if the person may know that it takes its time.
     """
 
     def __init__(
@@ -86,15 +86,15 @@ class MatchRequest(NamedTuple):
 
 
 Ended = Callable[[str, Record | None], None]
-"""Called once a match is over and kept, or goes on elsewhere, with the reason why it was stopped ("": it was not), and
-with its record (None: it goes on elsewhere)."""
+"""Called once a match is over and saved, or continues elsewhere, with the reason why it was stopped ("": it was not)
+and its record (None: it continues elsewhere)."""
 
 
 class LocalMatchmaker:
-    """Play one match at a time in this process and keep the records in the folder `out`.
+    """Play one match at a time in this process, and save the records in the folder `out`.
 
     Attributes:
-        seat: The person's seat of the last match; None before the first.
+        seat: The person's seat in the last match; None before the first.
         list_endpoints: Lists the endpoints of language models.
     """
 
@@ -122,11 +122,11 @@ class LocalMatchmaker:
         return self.seat
 
     def resume_match(self) -> w.Widget | None:
-        """Return the table of the match that runs already, if there is one."""
+        """Return the table of a match that is already running, if there is one."""
         return None
 
     def leave(self) -> None:
-        """Stop the match if it is not over, and keep it."""
+        """Stop the match if it is not over, and save it."""
         if self._match is not None:
             self._match.abort(LEFT)
             if self._match.id not in self._kept:
@@ -143,7 +143,8 @@ class LocalMatchmaker:
 
 
 class HostMatchmaker:
-    """Do the same at the host, which keeps the records. The newest page of a match is the one that plays it."""
+    """Like `LocalMatchmaker`, but play on the host, which saves the records. The newest page of a match is the one that
+    plays it."""
 
     def __init__(self, socket: str, ended: Ended) -> None:
         self._host, self._on_ended = HostClient(socket), ended
@@ -167,7 +168,7 @@ class HostMatchmaker:
         self._page = self._following = None
 
     def table(self, lease: dict[str, str]) -> w.Widget:
-        """Make the table of a match from the lease that the host has given for it."""
+        """Make the table of a match from the lease that the host granted for it."""
         page = self._page = PageClient(self._host, lease["lease"])
         assert isinstance(page.state, Playing)
         seat = self.seat = SeatWidget(
@@ -198,12 +199,12 @@ Matchmaker = LocalMatchmaker | HostMatchmaker
 
 
 def model_name(opponent: str) -> str:
-    """Return the name of the model across the table, "" for a scripted player, which answers at once."""
+    """Return the name of the model across the table; "" for a scripted player, which answers immediately."""
     return opponent.partition(",")[0].removeprefix(MODEL_PLAYER) if opponent.startswith(MODEL_PLAYER) else ""
 
 
 def _stop_notice(reason: str | None) -> str:
-    """Say why a match was stopped from outside its rules; "" if it was not, or by whoever reads this."""
+    """Say why a match was stopped by something other than its rules; "" if it was not, or if the reader stopped it."""
     return f"This match was stopped: {reason}." if reason and reason != LEFT else ""
 
 

@@ -24,10 +24,10 @@ OUTPUT_MODES = (("its own words", "free"), ("a form that lists the legal moves",
 
 
 class ModelChoice:
-    """Fields that name a model as a player.
+    """Fields to name a model as a player.
 
     Args:
-        listed: Lists the endpoints: their `url`, the `names` of their models, and `why` there are none.
+        listed: Lists the endpoints with their `url`, the `names` of their models, and `why` there are none.
     """
 
     def __init__(self, listed: Callable[[], Sequence[dict[str, Any]]]) -> None:
@@ -45,7 +45,8 @@ class ModelChoice:
         set_visible(self.widget, False)
 
     def show(self, visible: bool) -> None:
-        """Show or hide the fields; list the endpoints at first, and again while one of them has no models."""
+        """Show or hide the fields; list the endpoints the first time, and again as long as one of them has no
+        models."""
         appears = visible and not is_visible(self.widget)
         set_visible(self.widget, visible)
         if appears and not (self._endpoints and all(each["names"] for each in self._endpoints.values())):
@@ -54,7 +55,7 @@ class ModelChoice:
     def _load_endpoints(self) -> None:
         try:
             self._endpoints = {each["url"]: each for each in self._list_endpoints()}
-        except ValueError as error:  # an address in the environment that is none
+        except ValueError as error:  # an invalid address in the environment
             self._no_endpoint_text = str(error)
         if self._url.options != tuple(self._endpoints):
             self._url.options = tuple(self._endpoints)
@@ -74,7 +75,7 @@ class ModelChoice:
         return ",".join([*parts, *([] if first else [f"base_url={self._url.value}"])])
 
     def _endpoint_changed(self) -> None:
-        """Forget the model's name, which means nothing, or another model, at another endpoint."""
+        """Forget the model's name, which means nothing, or a different model, at another endpoint."""
         endpoint = self._endpoints.get(self._url.value or "", {"names": []})
         if self._model.value not in endpoint["names"]:
             self._model.value = ""
@@ -89,8 +90,8 @@ class ModelChoice:
 
 
 class LocalEndpoints:
-    """The endpoints that this process's environment names, read when a model is first asked for: a fault there disturbs
-    no other player."""
+    """The endpoints named in this process's environment, read when a model is first requested, so that a fault there
+    affects no other player."""
 
     @cached_property
     def _endpoints(self) -> KnownEndpoints:
@@ -101,5 +102,5 @@ class LocalEndpoints:
         return self._endpoints.endpoint(base_url, key)
 
     def listed(self) -> Sequence[dict[str, Any]]:
-        """List the endpoints; raise ValueError if the environment names an address that is none."""
+        """List the endpoints; raise ValueError if the environment names an invalid address."""
         return run_blocking(self._endpoints.listed())

@@ -1,7 +1,7 @@
-"""One person's seat at a match: a game's table over a `SeatHandle`, in this process or at the host.
+"""One person's seat at a match: a game's table over a `SeatHandle`, in this process or on the host.
 
-Only what the seat may see is ever put into a widget's state. A widget is not a control either: a disabled button can be
-pressed and a value rewritten from the browser, so every reply goes through the match, which checks it.
+A widget's state never contains anything that the seat may not see. Nor can a widget enforce rules: from the browser, a
+disabled button can be pressed and a value rewritten, so every reply goes through the match, which checks it.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ from negolab_widgets.tables.decision import (
 log = logging.getLogger("negolab.widgets")
 
 DOUBLE_CLICK = 0.4
-"""Seconds after a reply in which another press counts as the same one."""
+"""Seconds after a reply during which another press counts as the same one."""
 
 
 def render_result(game: AnyGame, closing: SeatOutcome, kept: str, outcome: str = "") -> Markup:
@@ -62,8 +62,8 @@ class SeatWidget(Page):
         handle: The seat at the match.
         title: The page's title.
         keep: Called once, when the match is over; returns where the record is.
-        thinker: The model across the table, where the person may know that it takes its time.
-        report: Called with an error for which the table cannot be drawn.
+        thinker: The model across the table, if the person may know that it takes its time.
+        report: Called with an error that keeps the table from being drawn.
     """
 
     def __init__(
@@ -84,7 +84,7 @@ class SeatWidget(Page):
         self._pressed, self._has_account = 0.0, False
         self._sending = False
         self._view = handle.view()
-        # A fault's own words could carry what the seat may not see.
+        # A fault's own words could reveal what the seat may not see.
         show: Callable[[str], None] = lambda text: self._controls.refuse(text)
         self._guard = FaultGuard("a table", expected=(), show=show)
         self._drawing = FaultGuard("a table", expected=(), show=show, report=report)
@@ -93,7 +93,7 @@ class SeatWidget(Page):
         handle.watch(lambda: self._drawing(self._on_change))
         self._drawing(self._update)
 
-    # What is on the table.
+    # The table.
 
     def _build(self) -> list[w.Widget]:
         self._rules, self._log, self._result = w.HTML(), w.HTML(), w.HTML()
@@ -107,21 +107,21 @@ class SeatWidget(Page):
         return [head, self._body]
 
     def show_end(self, end: w.Widget, plane: w.Widget | None) -> None:
-        """Show an account of the end below the result, and what was possible in place of what could be done."""
+        """Show an account of the end below the result, and what was possible in place of the controls."""
         outcome = column(self._result, end, cls="nl-outcome")
         self._body.children = [outcome, self._card if plane is None else plane, self._controls.past]
         self._has_account = plane is not None
-        if self._record_notice is not None:  # else the record is being kept, and the end drawn next
+        if self._record_notice is not None:  # else the record is being saved, and the end is drawn next
             self._drawing(self._update)
 
     def show_pause(self, why: str) -> None:
-        """Show why the match does not go on just now; "" once it does."""
+        """Show why the match is paused; "" once it continues."""
         if why != self._pause:
             self._pause = why
             self._draw_card(self._view)
 
     def _on_change(self) -> None:
-        # What an own reply changes is drawn once it is known whether it was accepted.
+        # Changes due to the seat's own reply are drawn once it is known whether it was accepted.
         if not self._sending:
             self._update()
 
@@ -143,7 +143,7 @@ class SeatWidget(Page):
         self._header.value = self._render_header(now)
         self._facts.value = self._render_facts(now)
         self._draw_card(now)
-        # From here on a press answers what the page shows now.
+        # From here on, a press answers what the page shows now.
         self._shield.turn = now.turn
 
     def _draw_card(self, now: SeatView) -> None:
@@ -155,7 +155,7 @@ class SeatWidget(Page):
         self._keys.turn = OVER if over else now.turn if now.asked else NOT_ON_TURN
 
     def _render_header(self, now: SeatView) -> Markup:
-        """Render the title, the seat, and how far the match is."""
+        """Render the title, the seat, and how far along the match is."""
         role = self._table.role(self._game, self._seat)
         seat = texts.YOU if role.endswith(f" {self._seat}") else texts.YOU_ARE.format(role=role)
         clock = self._table.clock(self._game, now.seen)
@@ -168,7 +168,7 @@ class SeatWidget(Page):
         )
 
     def _render_facts(self, now: SeatView) -> Markup:
-        """Render the goal, and what the seat must have in view."""
+        """Render the goal, and what the seat must keep in view."""
         goal = [element("p", rule, cls="nl-strong") for rule in self._table.rules(self._game, now.seen)[:1]]
         facts = (
             element("div", element("dt", name), element("dd", value))
@@ -182,7 +182,7 @@ class SeatWidget(Page):
         whole = html.details(texts.RULES, html.preformatted(now.rules))
         goal, *others = rules or (texts.RULES,)
         listed = element("ul", *(element("li", rule) for rule in others)) if others else ""
-        # A study with texts of its own shows no prompt: it is written for models, in the game's own language.
+        # A study with its own texts shows no prompt, which is written for models, in the game's own language.
         word_for_word = "" if rules and are_overridden() else whole if rules else html.preformatted(now.rules)
         body = element("div", element("h2", goal), listed, word_for_word, cls="nl-pop")
         return html.details(texts.RULES_IN_SHORT, body)
@@ -197,7 +197,7 @@ class SeatWidget(Page):
         state = "nl-turn" if now.asked else "nl-wait" if now.closing else "nl-wait nl-alive"
         return element("div", element("span", status, cls=state, role="status"), cls="nl-bar")
 
-    # What happens.
+    # Events.
 
     def _on_reply(self, text: str) -> None:
         """Take a reply from the browser, unless it is the second press of a double click."""
@@ -217,7 +217,7 @@ class SeatWidget(Page):
             refused = self._handle.submit(text, self._view.turn)
         except NotDelivered as error:
             self._sending = False
-            # The answer may have told of news, as of an earlier reply that arrived although nobody heard so.
+            # The answer may have brought news, such as that of an earlier reply that arrived without confirmation.
             self._drawing(self._update)
             self._controls.refuse(str(error))
             return
@@ -231,7 +231,7 @@ class SeatWidget(Page):
         self._drawing(self._update)
 
     def _save_record(self) -> str:
-        """Return where the record is, or that it could not be written: the result is shown either way."""
+        """Return where the record is, or say that it could not be written; the result is shown either way."""
         try:
             return self._keep() if self._keep is not None else ""
         except Exception:
@@ -240,7 +240,7 @@ class SeatWidget(Page):
 
 
 def _conversation_entry(entry: TalkEntry, fronted: bool) -> ConversationEntry:
-    """Convert an entry of the seat's talk into one of the table's conversation."""
+    """Convert an entry of the seat's talk into an entry of the table's conversation."""
     match entry.kind:
         case "own":
             return ConversationEntry(texts.OWN, entry.text, kind="own")

@@ -1,4 +1,4 @@
-"""Replays: a list of records, one match step by step, and its branches.
+"""Replays: a list of records, a match step by step, and its branches.
 
 Start with `replay.py`; `cockpit.py` draws one match, `branching.py` continues it.
 """

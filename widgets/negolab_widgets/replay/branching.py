@@ -1,4 +1,4 @@
-"""Branches: let players continue a match from any step, and keep the result as a record of its own."""
+"""Branches: let players continue a match from any step, and save the result as a separate record."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from negolab_widgets.replay.continuation import Continuation, LocalContinuation,
 
 PERSON_CHOICE = "you, at the table"
 MAX_REPLIES = 1000
-"""Replies of scripted players after which a branch without an end is stopped."""
+"""Number of scripted players' replies after which an endless branch is stopped."""
 
 
 class Branching:
     """The form that continues a match from a step.
 
     Args:
-        keep: Called with the parent and every branch that ended; returns where the branch is kept.
+        keep: Called with the parent and each branch that ended; returns where the branch is saved.
     """
 
     def __init__(self, keep: Callable[[Record, Record], str]) -> None:
@@ -54,7 +54,7 @@ class Branching:
         self.widget = framed(title, self._where, form, self._models.widget, buttons, guard.notice, self._table)
 
     def leave(self) -> None:
-        """Stop the branch that a person is playing, if there is one; what was played of it is kept."""
+        """Stop the branch that a person is playing, if there is one; what was played of it is saved."""
         leave, self._leave = self._leave, lambda: None
         leave()
         self._table.children = []
@@ -98,7 +98,7 @@ class Branching:
         match.players = dict(names)
         self.leave()
         self._guard.notice.value = warning("")
-        # A model is the host's, where there is one; whoever plays at once needs no host.
+        # Models are the host's, if there is one; players that answer immediately need no host.
         slow = any(name.startswith(MODEL_PLAYER) for name in names.values())
         onward = self._continuation if slow else self._local
         if people:
@@ -155,10 +155,10 @@ class Branching:
 
 
 def _can_continue(name: str | None, game: AnyGame, seat: Seat) -> bool:
-    """Check that a name of a record's header is a player of this seat whose code this process has already.
+    """Check that a name in a record's header is a player for this seat whose code this process already has.
 
-    A model is none: its name holds a file, an address and a key of whoever wrote the record. For a look at a record,
-    no NegMAS is started.
+    Models do not qualify, because their names contain a file, an address and a key of the record's author. NegMAS is
+    not started just to look at a record.
     """
     if name is None or name.startswith(MODEL_PLAYER):
         return False

@@ -25,7 +25,7 @@ _NOT_TOKENS = ("queued", "latency", "attempts", "finish", "fingerprint", "replay
 
 
 def reply_details(reply: Reply) -> Markup:
-    """Render how a reply was made: facts in one line; a model's prompt, raw answer and reasoning folded below."""
+    """Render how a reply was made: facts in one line, with a model's prompt, raw answer and reasoning folded below."""
     parts = {
         "What the model was told": reply.asked,
         "What it wrote": reply.raw,
@@ -37,8 +37,8 @@ def reply_details(reply: Reply) -> Markup:
 
 
 def scrollable(title: str, text: str, left_out: Iterable[tuple[int, int, str]] = ()) -> Markup:
-    """Render a text that may be long, so that the keyboard can go into it and scroll it; what was left out is struck
-    out, with the reason."""
+    """Render a text that may be long so that the keyboard can reach and scroll it; parts left out are struck through,
+    with the reason."""
     parts: list[object] = []
     at = 0
     for start, end, why in left_out:
@@ -78,7 +78,7 @@ def _time_facts(reply: Reply) -> list[str]:
 
 
 def _token_facts(usage: dict[str, Any], prefix: str = "") -> list[str]:
-    """Format token counts, also as other providers nest and name them."""
+    """Format token counts, including those that other providers nest and name differently."""
     found: list[str] = []
     for name, value in usage.items():
         if isinstance(value, dict):
@@ -95,7 +95,7 @@ def _cost_facts(reply: Reply) -> list[str]:
 
 
 def render_step(step: Step, game: AnyGame) -> Markup:
-    """Render a step: what happened, what it would pay, raw words, reasons, tokens, seconds and cost."""
+    """Render a step: what happened, what it would pay, the raw words, reasons, tokens, seconds and cost."""
     stakes = describe_stakes(step, game)
     agreed = "If accepted, " if step.seat and not game.has_paid_rounds else ""
     words = f"{agreed}{stakes}{_unit(game)}."
@@ -115,13 +115,13 @@ def render_step(step: Step, game: AnyGame) -> Markup:
 
 
 def _unit(game: AnyGame) -> str:
-    """Name the unit of what proposals would pay, where numbers do not show it."""
+    """Name the unit of what proposals would pay, if the numbers do not show it."""
     unit = game.stake_unit or game.unit
     return "" if display_unit(unit)[0] == "dollars" else f" ({unit})"
 
 
 def _render_rejection(step: Step) -> list[Markup]:
-    """Render what kind of fault it was; the reason stands in the step's words."""
+    """Render what kind of fault it was; the reason is in the step's words."""
     if step.rejection is None:
         return []
     invalid = step.rejection.invalid
@@ -135,7 +135,7 @@ def _card(title: str, *body: object, bad: bool, seat: Seat | None) -> Markup:
 
 
 MAX_STEPS = 40
-"""Steps of a record."""
+"""Maximum number of steps shown of a record."""
 
 
 def render_record(record: Record) -> Markup:

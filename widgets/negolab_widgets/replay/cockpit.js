@@ -1,4 +1,5 @@
-// The bar, the moment, the drawings and the moves; all that belongs to a step has data-step and follows the current one.
+// The bar, the moment, the drawings and the moves; everything that belongs to a step has data-step and follows the
+// current one.
 const PLAY_MS = 900;
 const icon = (path) => `<svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true"><path d="${path}"/></svg>`;
 const ICONS = {
@@ -64,7 +65,7 @@ export default {
         const now = drawing.querySelector(".nl-now");
         if (reached && now) now.setAttribute("transform", `translate(${reached[1] + 50} ${(reached[2] ?? -50) + 50})`);
       }
-      // Of proposals at one place only the current one shows its number.
+      // Of proposals at the same position, only the current one shows its number.
       const place = part(".nl-plane .nl-point.nl-current")?.getAttribute("transform");
       for (const one of el.querySelectorAll(".nl-plane .nl-point"))
         one.classList.toggle("nl-under", one.getAttribute("transform") === place && Number(one.dataset.step) !== step);
@@ -126,7 +127,7 @@ export default {
       else { pause(); turn[name](); }
     };
 
-    // What belongs together is marked while one points at it.
+    // Related elements are marked while the pointer is over one of them.
     const link = (step) => {
       for (const one of el.querySelectorAll(".nl-linked")) one.classList.remove("nl-linked");
       if (step) for (const one of el.querySelectorAll(`[data-step="${step}"]`)) one.classList.add("nl-linked");
@@ -145,7 +146,7 @@ export default {
     });
     slider.addEventListener("input", () => { pause(); go(Number(slider.value)); });
 
-    // Keys act wherever the focus is on this page, but not while one types or scrolls a table.
+    // Keys work wherever the focus is on this page, but not during typing or while scrolling a table.
     const KEYS = { ArrowLeft: "back", ArrowRight: "next", Home: "first", End: "last", " ": "play" };
     const UP_AND_DOWN = { ArrowUp: "back", ArrowDown: "next" };
     const isOurs = (target) => {
@@ -167,7 +168,7 @@ export default {
     };
     document.addEventListener("keydown", press);
 
-    // A new match changes all of these at once.
+    // A new match changes all of these together.
     const drawings = "change:plane change:strip change:moves change:count";
     let drawing = false;
     const drawSoon = () => {

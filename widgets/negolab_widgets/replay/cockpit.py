@@ -1,4 +1,4 @@
-"""The cockpit: the bar of steps, what just happened, the plane of payoffs and the moves in words, all linked."""
+"""The cockpit: the bar of steps, what just happened, the payoff plane and the moves in words, all linked."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from negolab_widgets.replay.steps import Step, describe_stakes
 class Cockpit(anywidget.AnyWidget):
     """Step through a match.
 
-    The page moves by itself: it has all moves and drawings, and tells the number of the step. What a browser sends is
+    The page moves by itself: it has all moves and drawings, and reports the number of the step. What a browser sends is
     clipped to the range.
 
     Args:
-        moved: Called with the step when another one is shown.
-        guard: Runs what follows a move.
+        moved: Called with the step when a different one is shown.
+        guard: Runs the work that follows a move.
 
     Attributes:
         step: Number of the step that is shown, from 1 to `count`.
-        steps: All of them.
+        steps: All steps.
     """
 
     _esm = files("negolab_widgets.replay").joinpath("cockpit.js").read_text("utf-8")
@@ -58,13 +58,14 @@ class Cockpit(anywidget.AnyWidget):
     def show(
         self, steps: Sequence[Step], game: AnyGame, drawn: tuple[Course, Surroundings] | None = None, *, at: int = 1
     ) -> None:
-        """Show these steps of a match of `game`, from step number `at`; `drawn` gives the plane, None: no plane."""
+        """Show these steps of a match of `game`, starting at step `at`; `drawn` describes the plane (None: no
+        plane)."""
         self.steps, self._game = steps, game
         with self.hold_sync():
             for name, value in draw_cockpit(steps, game, drawn).items():
                 setattr(self, name, value)
             before, self.step = self.step, at
-            if self.step == before:  # otherwise the change has been followed
+            if self.step == before:  # otherwise the change has already been handled
                 self._follow()
 
     def _follow(self) -> None:
@@ -76,7 +77,7 @@ class Cockpit(anywidget.AnyWidget):
 def draw_cockpit(
     steps: Sequence[Step], game: AnyGame, drawn: tuple[Course, Surroundings] | None
 ) -> dict[str, int | str]:
-    """Return what a cockpit shows of a match at any step, by the names of its traits; arguments as for `show`."""
+    """Return what a cockpit shows of a match at any step, by the names of its traits; arguments as in `show`."""
     return {
         "count": len(steps),
         "moves": render_moves(steps, game),
@@ -86,7 +87,7 @@ def draw_cockpit(
 
 
 def render_moves(steps: Sequence[Step], game: AnyGame) -> Markup:
-    """Render the list of moves; each is a button of its step."""
+    """Render the list of moves, each a button for its step."""
     return element("ol", *(_render_move(number, step, game) for number, step in enumerate(steps, 1)))
 
 

@@ -33,7 +33,7 @@ class Comparison:
         self.set_branches({})
 
     def set_branches(self, records: Mapping[str, Record]) -> None:
-        """Set the branches by name, the original first; the last one is compared with it at once."""
+        """Set the branches by name, the original first; the last one is compared with it right away."""
         self._records = {}
         names = list(records)
         for side, at in zip(self._sides, (0, -1), strict=True):
@@ -67,15 +67,15 @@ def _render_ends(pair: Mapping[str, Record]) -> Markup:
 
 
 def common_prefix(one: Record, two: Record) -> int:
-    """Count the first events that two records have in common."""
-    if start_state(one) != start_state(two):  # as values: a record that was read holds its start as plain data
+    """Count the events at the beginning that two records have in common."""
+    if start_state(one) != start_state(two):  # as values: a record read from a file holds its start as plain data
         return 0
     pairs = zip(one.events[1:], two.events[1:], strict=False)
     return next((i for i, (a, b) in enumerate(pairs, 1) if a != b), min(len(one.events), len(two.events)))
 
 
 def _render_side_by_side(pair: Mapping[str, Record]) -> Markup:
-    """Render the plane of both, and beside it the steps of each after those that they share."""
+    """Render the plane of both and, next to it, each one's steps after those that they share."""
     records = list(pair.values())
     common = common_prefix(records[0], records[-1]) if len(records) > 1 else 0
     steps = {name: record_steps(record) for name, record in pair.items()}

@@ -1,4 +1,4 @@
-"""Continue a branch with a language model: in this process, or at the host, which has the keys."""
+"""Continue a branch with a language model, either in this process or on the host, which has the keys."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from negolab_widgets.play.models import LocalEndpoints
 from negolab_widgets.replay.record_list import count_replies
 
 POLL_INTERVAL = 0.5
-"""Seconds between two looks at a branch that the host plays."""
+"""Seconds between two polls of a branch that the host plays."""
 OnProgress = Callable[[int], None]
 """Called with the number of replies so far."""
 
 
 OnEnd = Callable[[Record], str]
-"""Called with a branch that has ended; returns where it is kept."""
+"""Called with a branch that has ended; returns where it is saved."""
 TableAndLeave = tuple[w.Widget, Callable[[], None]]
 """A person's table, and the function that leaves it."""
 
 
 class LocalContinuation:
-    """Play branches in this process, between the players that a match names, with the keys of its environment.
+    """Play branches in this process between the players that a match names, with the keys in its environment.
 
     `list_endpoints` lists the endpoints of language models.
     """
@@ -44,7 +44,7 @@ class LocalContinuation:
         self.list_endpoints = self._endpoints.listed
 
     async def play(self, match: Match, told: OnProgress) -> Record:
-        """Play `match` to its end, or until this is cancelled; what was played is returned either way."""
+        """Play `match` to its end, or until this is canceled; what was played is returned either way."""
         players = seat_players(match, self._endpoints, load=False)
         resume_players(match, players)
 
@@ -60,7 +60,7 @@ class LocalContinuation:
         return match.record()
 
     def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
-        """Return a table for the person among the match's players, and what leaves it."""
+        """Return a table for the person among the match's players, and the function that leaves it."""
         (seat,) = (seat for seat in SEATS if match.players[seat] == PERSON)
 
         def leave() -> None:
@@ -77,7 +77,7 @@ class LocalContinuation:
 
 
 class HostContinuation:
-    """Play them at the host."""
+    """Play branches on the host."""
 
     def __init__(self, socket: str) -> None:
         self._socket, self._host = socket, HostClient(socket)
@@ -115,6 +115,6 @@ Continuation = LocalContinuation | HostContinuation
 
 
 def open_continuation() -> Continuation:
-    """Return the host's continuation where there is a host, else the local one."""
+    """Return the host's continuation if there is a host, else the local one."""
     socket = os.environ.get(ADMIN)
     return HostContinuation(socket) if socket else LocalContinuation()

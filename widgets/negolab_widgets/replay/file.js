@@ -1,4 +1,4 @@
-// One file: a list of matches, the cockpit over the drawings of one, and what the seats saw at its step.
+// One file: a list of matches, the cockpit above one match's drawings, and what the seats saw at the current step.
 const packed = atob(document.getElementById("matches").textContent);
 const stream = new Blob([Uint8Array.from(packed, (sign) => sign.charCodeAt(0))]).stream();
 const unpacked = new Response(stream.pipeThrough(new DecompressionStream("gzip")));

@@ -1,4 +1,4 @@
-"""A replay as one file: matches to step through in a browser, with no network and no kernel."""
+"""A replay as one file: matches to step through in a browser, without a network or a kernel."""
 
 from __future__ import annotations
 
@@ -28,17 +28,18 @@ from negolab_widgets.tables.seats import render_seats
 T = TypeVar("T")
 _FOLDER = files("negolab_widgets.replay")
 _CUT = re.compile("</(?:div|line|svg)>")
-"""Behind these texts are cut: most parts of what is seen at a step are those of the step before."""
+"""Views are cut after these texts, because most parts of what is seen at a step are the same as at the previous
+step."""
 
 
 def replay_page(records: Sequence[Record], seats: Sequence[Seat] = ()) -> str:
-    """Return matches as a page of its own: a cockpit for each, and what the seats saw at every step.
+    """Return matches as a standalone page, with a cockpit for each and what the seats saw at every step.
 
-    A link to the page that ends in # and a match's id opens that match.
+    A link to the page that ends in # and a match's ID opens that match.
 
     Args:
         records: The matches, in the order of the page.
-        seats: For each match, the seat of which it holds only what that saw and said; none: everything.
+        seats: For each match, the seat whose view is shown: only what it saw and said (empty: everything).
 
     Raises:
         ValueError: A record cannot be replayed.
@@ -58,7 +59,7 @@ def replay_page(records: Sequence[Record], seats: Sequence[Seat] = ()) -> str:
 
 
 def _draw_match(number: str, record: Record, seat: Seat | None, parts: dict[str, int]) -> dict[str, Any]:
-    """Return the drawings of a match; what is shown at a step is a list of places in `parts`."""
+    """Return the drawings of a match; what is shown at a step is a list of indices in `parts`."""
     if seat is None:
         game, steps, head = record.game, record_steps(record), render_record_head(record)
         made = course(record, steps)
@@ -77,7 +78,7 @@ def _draw_match(number: str, record: Record, seat: Seat | None, parts: dict[str,
 
 
 def _shown(work: Sequence[T], unit: str) -> Iterable[T]:
-    """Show the progress of longer work at a terminal."""
+    """Show the progress of longer work on a terminal."""
     return tqdm(work, desc="replay", unit=unit, file=sys.stderr, delay=1, leave=False, disable=None)
 
 
@@ -87,7 +88,7 @@ def _cut(text: str, parts: dict[str, int]) -> list[int]:
 
 
 def _match_name(record: Record, seat: Seat | None) -> str:
-    """Return who played, how it ended and what it paid; of a seat's own match, nothing about the other."""
+    """Return who played, how it ended and what it paid; for one seat's view, nothing about the other seat."""
     header, game = record.header, record.game
     seats = SEATS if seat is None else (seat,)
     paid = (f"{header.players.get(one, '?')} {format_pay(record.payoffs[one], game)}" for one in seats)

@@ -1,7 +1,7 @@
-"""The plane of both payoffs and the strip of each side's payoff, as SVG whose marks name their steps.
+"""The plane of both payoffs and the strip of each side's payoff, as SVG with marks that name their steps.
 
 A page links them to the list of moves by `data-step`; `data-a` and `data-b` hold the payoffs in the game's unit, and
-`data-places` of the drawing where *now* is marked from which step on.
+the drawing's `data-places` says where *now* is marked from which step on.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from negolab_widgets.tables.decision import person_name
 from negolab_widgets.tables.seats import seat_name
 
 YOU = "You"
-"""Name of the seat that looks at the plane."""
+"""Name for the seat that looks at the plane."""
 
 
 class Surroundings(NamedTuple):
-    """The part of the plane that no proposal changes: frontier, points of reference, and how numbers are written.
-    With `rounds` its points are what was paid after each round, else what proposals would pay."""
+    """The part of the plane that no proposal changes: frontier, reference points, and number format. With `rounds`, the
+    points are what was paid after each round; otherwise, they are what proposals would pay."""
 
     frontier: Sequence[Pair]
     joined: bool
@@ -45,30 +45,30 @@ class Surroundings(NamedTuple):
 
     @property
     def amount(self) -> str:
-        """The payoff with its unit; what trades gain only decides about it, and is called by its unit alone."""
+        """Words for the payoff with its unit; if gains from trades only decide the payoff, the unit alone."""
         payoff = "payoff so far" if self.rounds else "payoff"
         return self.unit if self.gains else f"{payoff} ({self.unit})"
 
     def axis_title(self, seat: Seat) -> str:
-        """Title of a seat's axis."""
+        """Return the title of a seat's axis."""
         name = self.names[seat]
         whose = "Your" if name == YOU else f"{name}'s"
         return f"{whose} {self.amount}"
 
     @property
     def ends(self) -> tuple[str, str]:
-        """Words for where a match begins, the payoffs without a deal, and for where it ends."""
+        """Words for where a match begins (the payoffs without a deal) and where it ends."""
         return ("start", "end") if self.rounds else ("no deal", "deal")
 
 
 def surroundings(record: Record) -> Surroundings:
-    """Return what surrounds the proposals of a match."""
-    # The frontier of the first round says nothing of the points so far.
+    """Return the surroundings of a match's proposals."""
+    # The frontier of the first round says nothing about the points so far.
     return deal_surroundings(record.game, start_state(record), rounds=record.game.has_paid_rounds)
 
 
 def deal_surroundings(game: AnyGame, dealt: State[Any, Any], *, rounds: bool = False) -> Surroundings:
-    """Return what a deal makes possible; of a game with several `rounds`, in the first one if they are not counted."""
+    """Return what a deal makes possible; for a game with several rounds, in the first one unless `rounds` is set."""
     frontier = () if rounds else game.frontier(dealt)
     disagreement = game.disagreement(dealt)
     corner = (disagreement["A"], disagreement["B"])
@@ -80,7 +80,8 @@ def deal_surroundings(game: AnyGame, dealt: State[Any, Any], *, rounds: bool = F
 
 
 class PlanePoint(NamedTuple):
-    """A proposal made in step number `step`, or of no `seat` what was paid until then; `words` stand on hover."""
+    """A proposal made in step number `step`, or, without a `seat`, what was paid until then; `words` appear on
+    hover."""
 
     step: int
     seat: Seat | None
@@ -90,7 +91,7 @@ class PlanePoint(NamedTuple):
 
 
 class Course(NamedTuple):
-    """A match in the plane: its proposals, and what it paid in step number `end` (None: nothing that belongs here)."""
+    """A match in the plane: its proposals, and what it paid in step number `end` (None: nothing to show here)."""
 
     points: tuple[PlanePoint, ...]
     end: int
@@ -112,7 +113,7 @@ def course(record: Record, steps: Sequence[Step]) -> Course:
 
 
 def seen_by(seat: Seat, made: Course, around: Surroundings) -> tuple[Course, Surroundings]:
-    """Return a match and what surrounds it as a seat looks at them: what it is paid lies to the right."""
+    """Return a match and its surroundings from a seat's point of view, with its own payoff on the horizontal axis."""
     away = other(seat)
     names = {seat: YOU, away: capitalised(person_name(f"the {around.names[away]}", away))}
     around = around._replace(names=names, axes=(seat, away))
@@ -131,13 +132,13 @@ def _turned(pair: Pair | None) -> Pair | None:
 SIDE, STRIP_HEIGHT = 340, 96
 """Size of the drawings in their own units; the style sheet scales them, but not their text."""
 MAX_NUMBERED = 24
-"""Proposals up to which all numbers are shown, not only that of the current one."""
+"""Maximum number of proposals for which all numbers are shown, not only that of the current one."""
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 12, 40
 
 
 def render_plane(courses: Mapping[str, Course], around: Surroundings, *, numbered: bool = True) -> Markup:
-    """Render the courses of branches, told apart by dashes, below the frontier; `numbered` points of a single one have
-    the number of their step."""
+    """Render the courses of branches below the frontier, told apart by dashes; if `numbered`, the points of a single
+    course have the numbers of their steps."""
     shown = [around.no_deal, *filter(None, [around.nash]), *([] if around.joined else around.frontier)]
     for each in courses.values():
         shown += [(point.a, point.b) for point in each.points] + ([each.paid] if each.paid else [])
@@ -147,7 +148,7 @@ def render_plane(courses: Mapping[str, Course], around: Surroundings, *, numbere
 
 
 class _Box(NamedTuple):
-    """A part of the drawing by its middle and half its sides."""
+    """A part of the drawing, given by its center and half the length of its sides."""
 
     x: float
     y: float
@@ -168,7 +169,7 @@ class _Plane(NamedTuple):
         drawn = [self.course(each, at, labels, numbered=numbered) for at, each in enumerate(courses.values())]
         things = "rounds" if self.around.rounds else "proposals"
         counts = ", ".join(f"{name or 'the match'}: {len(each.points)} {things}" for name, each in courses.items())
-        # Of two branches neither is at a step.
+        # With two branches, neither is at a step.
         (only, *others) = courses.values()
         now = [] if others else [element("circle", cls="nl-now", r="10.5", cx="-50", cy="-50")]
         return element(
@@ -186,7 +187,7 @@ class _Plane(NamedTuple):
         )
 
     def places(self, each: Course) -> list[tuple[int, float, float]]:
-        """List from which step on *now* is marked where."""
+        """List the positions where *now* is marked, each with the first step to which it applies."""
         pairs = [
             (1, self.around.no_deal),
             *((point.step, (point.a, point.b)) for point in each.points),
@@ -213,7 +214,7 @@ class _Plane(NamedTuple):
         if not self.around.joined:
             return join(element("circle", cx=str(a), cy=str(b), r="2", cls="nl-frontier-dot") for a, b in pairs)
         width, height = str(SIDE - _LEFT - _RIGHT), str(SIDE - _TOP - _BOTTOM)
-        # A line that goes on beyond what is in view ends at the frame.
+        # A line that continues out of view ends at the frame.
         view = element(
             "svg",
             element("polyline", points=" ".join(f"{a - _LEFT:g},{b - _TOP:g}" for a, b in pairs), cls="nl-frontier"),
@@ -225,15 +226,15 @@ class _Plane(NamedTuple):
         return view if pairs else Markup("")
 
     def course(self, each: Course, at: int, labels: Sequence[_Box], *, numbered: bool) -> Markup:
-        """Render the path of a branch: each line belongs to the proposal at its end."""
+        """Render the path of a branch, with each line belonging to the proposal at its end."""
         places = [(self.x.place(point.a), self.y.place(point.b)) for point in each.points]
         segments = [
             _line(*start, *end, "nl-plane-line", data_step=str(point.step))
             for point, start, end in zip(each.points[1:], places, places[1:], strict=False)
         ]
         points, shown = [], [*labels, *(_Box(x, y, 5, 5) for x, y in places)]
-        # Later ones lie below, so that what is to come does not hide what has been; of numbers that would lie upon
-        # each other the last one is shown, and none upon a point.
+        # Later ones are drawn underneath, so that the future does not hide the past; of overlapping numbers, the last
+        # one is shown, and none is drawn over a point.
         for point, (x, y) in reversed([*zip(each.points, places, strict=True)]):
             number = _Box(x, y - 18 if point.seat == "A" else y + 19, 4 * len(str(point.step)), 6)
             crowded = any(number.meets(label) for label in shown)
@@ -244,7 +245,7 @@ class _Plane(NamedTuple):
         return element("g", *segments, *points, cls=f"nl-course nl-course-{at}{dense}")
 
     def point(self, point: PlanePoint, place: Pair, numbered: bool, crowded: bool) -> Markup:
-        # A's numbers stand above, B's below: their proposals often lie close together.
+        # A's numbers go above and B's below, because their proposals often lie close together.
         beside = "-1.2em" if point.seat == "A" else "1.95em"
         number = _text(0, 0, str(point.step), "middle", dy=beside) if numbered else ""
         return element(
@@ -260,7 +261,8 @@ class _Plane(NamedTuple):
         )
 
     def marks(self, courses: Mapping[str, Course]) -> tuple[list[_Box], list[Markup]]:
-        """Render no deal, Nash and the deals, each with its label where it hides least; return the labels' boxes."""
+        """Render no deal, Nash and the deals, each with its label where it hides the least; also return the labels'
+        boxes."""
         deals = {name: each.paid for name, each in courses.items() if each.paid and each.agreed}
         together = len(set(deals.values())) < 2
         start, end = self.around.ends
@@ -288,7 +290,7 @@ class _Plane(NamedTuple):
             outside = box.x + half > SIDE or box.x - half < _LEFT or box.y > self.y.start
             return outside, sum(box.meets(one) for one in taken)
 
-        heights = (-9, 9) if name == "Nash" else (9, -9)  # the deal often lies close to it
+        heights = (-9, 9) if name == "Nash" else (9, -9)  # the deal is often close to it
         side, height = min(((side, height) for height in heights for side in (1, -1)), key=lambda at: hidden(*at))
         anchor = "start" if side > 0 else "end"
         label = _text(12 * side, 0, name, anchor, dy="-0.4em" if height < 0 else "1.1em")
@@ -302,7 +304,7 @@ _STAR = "M0,-9L2.1,-2.9L8.6,-2.8L3.4,1.1L5.3,7.3L0,3.6L-5.3,7.3L-3.4,1.1L-8.6,-2
 
 
 def proposal_figure(branches: Mapping[str, Record]) -> HTML | None:
-    """Draw each branch's proposals in the plane of both payoffs, for notebooks; None where the game has no stakes. All
+    """Draw each branch's proposals in the plane of both payoffs, for notebooks; None if the game has no stakes. All
     branches share one start."""
     courses = {name: _described(record) for name, record in branches.items()}
     if not any(each.points for each in courses.values()):
@@ -324,7 +326,7 @@ def _described(record: Record) -> Course:
 
 
 def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
-    """Render what the symbols of the plane are; one without a `moment` is of a whole match."""
+    """Render the legend of the plane's symbols; without a `moment`, it is for a whole match."""
     proposals = {
         seat.lower(): f"{name} {'propose' if name == YOU else 'proposes'}" for seat, name in around.names.items()
     }
@@ -338,8 +340,8 @@ def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
 
 
 def render_strip(each: Course, around: Surroundings) -> Markup:
-    """Render what each point pays both, in order: filled and joined what a seat asks for itself, hollow what the
-    other one leaves it; what rounds paid is all filled."""
+    """Render what each point pays both seats, in order: what a seat asks for itself is filled and joined, what the
+    other one leaves it is hollow, and what rounds paid is all filled."""
     what = capitalised(around.amount)
     words = f"{what}, round by round" if around.rounds else f"{what} by proposal. Filled: the proposer's"
     caption = element("div", words, cls="nl-plane-legend")
@@ -386,7 +388,7 @@ def _strip_of(seat: Seat, points: Sequence[PlanePoint], x: Axis, y: Axis) -> lis
 
 
 def _levels(x: Axis, y: Axis, scale: int, count: int) -> Iterator[Markup]:
-    """Draw about `count` round values of the vertical axis, a line each, with its number at the left."""
+    """Draw about `count` round values of the vertical axis, each as a line with its number at the left."""
     for value, label in y.ticks(scale, count):
         at = y.place(value)
         yield _line(x.start, at, x.end, at, "nl-grid-line")

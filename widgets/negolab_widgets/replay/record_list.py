@@ -1,4 +1,4 @@
-"""The list of records: a table that is filtered and sorted here, of which the page gets some rows at a time."""
+"""The list of records: a table that is filtered and sorted here and sent to the page a few rows at a time."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ COLUMNS = {
     "seed": "seed",
     "created": "played",
 }
-"""Fields of `ListedRecord` with the heads of their columns."""
+"""Fields of `ListedRecord` with their column heads."""
 
 
 class RecordList:
-    """Records in a table, and buttons that go through them in its order.
+    """Records in a table, and buttons that step through them in the table's order.
 
     Args:
-        choose: Called with a record when another one is chosen.
+        choose: Called with a record when a different one is chosen.
         guard: Runs the callbacks of its controls.
-        hidden: Called when the table was hidden with the row that had the focus.
+        hidden: Called when the table was hidden along with the row that had the focus.
     """
 
     def __init__(
@@ -84,13 +84,13 @@ class RecordList:
         self._arrange()
 
     def choose(self, index: int) -> None:
-        """Choose the record of this index in the order of the files."""
+        """Choose the record with this index in file order."""
         self._current = index
         self._show()
         self._choose(self._records[index])
 
     def _on_sent(self, sent: Any) -> None:
-        """Do what was pressed in the table; a page can send anything."""
+        """Handle a press in the table; a page can send anything."""
         match sent:
             case {"open": int(index)} if 0 <= index < len(self._records):
                 self.choose(index)
@@ -103,7 +103,7 @@ class RecordList:
                 self._show()
 
     def _sort_by(self, name: str) -> None:
-        """Sort upwards, downwards, and then in the order of the files again."""
+        """Sort in ascending order, then in descending order, then in file order again."""
         orders = [(name, False), (name, True), None]
         self._sort = orders[(orders.index(self._sort) + 1) % 3 if self._sort in orders[:2] else 0]
         self._arrange()
@@ -144,7 +144,7 @@ class RecordList:
         self._next.disabled = not self._order or at == len(self._order) - 1
 
     def _render(self) -> Markup:
-        """Render the rows in view, with the number of all."""
+        """Render the rows in view, with the total number."""
         rows = self._order[self._first : self._first + PAGE]
         last = self._first + len(rows)
         shown = f", rows {self._first + 1:,} to {last:,}" if len(self._order) > PAGE else ""
@@ -206,22 +206,22 @@ def _direction(downwards: bool) -> str:
 
 
 def count_replies(of: Record | Match) -> int:
-    """Count the replies, refused ones included."""
+    """Count the replies, including refused ones."""
     return sum(isinstance(event, Replied) for event in of.events)
 
 
 def short_id(name: str) -> str:
-    """Shorten an id to its ends: those of a batch differ in their last digits only."""
+    """Shorten an ID to its two ends, because IDs of a batch differ only in their last digits."""
     return name if len(name) <= 13 else f"{name[:4]}\N{HORIZONTAL ELLIPSIS}{name[-8:]}"
 
 
 def copy_button(name: str) -> Markup:
-    """Render a button that copies an id."""
+    """Render a button that copies an ID."""
     return element("button", "copy", type="button", cls="nl-copy-id", data_copy=name, aria_label=f"Copy the ID {name}")
 
 
 def _format_payoff(record: ListedRecord, payoff: float | None) -> str:
-    """Write a payoff without its unit, unless it is money; the game of an unreadable record is not known."""
+    """Format a payoff without its unit unless it is money; the game of an unreadable record is unknown."""
     if payoff is None:
         return DASH
     try:

@@ -36,19 +36,19 @@ from negolab_widgets.tables.controls import Collapsible
 from negolab_widgets.tables.seats import SeatTables, role_name
 
 EVERYTHING = "the experimenter"
-"""The viewpoint from which all is seen; the others are the seats."""
+"""The viewpoint that sees everything; the others are the seats."""
 SUFFIXES = {"latex": ".tex", "html": ".html", "markdown": ".md", "clembench": "-clembench.tex"}
 
 
 class Replay(Page):
     """Browse records and replay matches.
 
-    Branches are kept in the folder `out`, together with the match they branch from.
+    Branches are saved in the folder `out`, together with the match that they branch from.
 
     Args:
-        source: A record, several, one seat's view (`record.seen_by("A")`), or the path of a file of records, a run's
-            folder, or a folder of published clembench episodes.
-        out: Folder of the branches (default: `$NEGOLAB_OUT`, else `data/runs/branches`).
+        source: A record, several records, one seat's view (`record.seen_by("A")`), or the path of a file of records, a
+            run's folder, or a folder of published clembench episodes.
+        out: Folder for the branches (default: `$NEGOLAB_OUT`, else `data/runs/branches`).
     """
 
     def __init__(
@@ -64,7 +64,7 @@ class Replay(Page):
         self._branches: dict[str, Record] = {}
         self._faults: list[str] = []
         self._unsaved: list[tuple[Record, Record]] = []
-        # A page that is closed ends its kernel: what was played until then is kept.
+        # Closing the page ends its kernel; what was played until then is saved.
         atexit.register(self._guard, self._close)
         self._head, self._troubles = html.StableHTML(), w.HTML()
         self._record_list = RecordList(self._open_listed, self._guard, lambda: self._shield.focus())
@@ -133,7 +133,7 @@ class Replay(Page):
             self._record_list.choose(latest)
 
     def _open_listed(self, listed: ListedRecord) -> None:
-        """Show a record of the list; of one that cannot be shown nothing else is left on the page."""
+        """Show a record of the list; if it cannot be shown, leave nothing else on the page."""
         self._leave()
         self.show(listed.open())
 
@@ -144,10 +144,10 @@ class Replay(Page):
 
         Args:
             record: The match.
-            step: Number of an event from 1: the step that `record.events[step - 1]` belongs to is shown.
+            step: Number of an event, starting from 1; the step that `record.events[step - 1]` belongs to is shown.
         """
         self._leave()
-        told = record_steps(record)  # a record that cannot be replayed stops here, and nothing of it is shown
+        told = record_steps(record)  # a record that cannot be replayed fails here, before any of it is shown
         self._faults = replay_differences(record)
         self._record = record
         self._branches = {f"original {short_id(record.id)}": record}
@@ -169,12 +169,12 @@ class Replay(Page):
 
     @property
     def _viewed(self) -> Seat | None:
-        """The seat whose view is shown; None: everything is."""
+        """The seat whose view is shown; None if everything is shown."""
         return next((seat for seat in SEATS if seat == self._viewpoint.value), None)
 
     def _draw(self, told: list[Step] | None = None, first: int = 1) -> None:
-        """Show the match as the experimenter or as one seat: a new one at step number `first`, else at the moment that
-        is shown already."""
+        """Show the match as the experimenter or one seat sees it: a new match at step number `first`, otherwise at the
+        moment already shown."""
         record = self._record
         if record is None:
             return
@@ -217,10 +217,10 @@ class Replay(Page):
         if self._record is not None and step.at:
             self._branching.set_start(self._record, step.at)
 
-    # What comes of it.
+    # Branches and exports.
 
     def _save_branch(self, parent: Record, branch: Record) -> str:
-        """Keep a branch, and its parent if it is not there yet; return where they are."""
+        """Save a branch, and its parent if it is not there yet; return where they are."""
         if parent is self._record:
             self._branches[f"branch {len(self._branches)}, {short_id(branch.id)}"] = branch
             if self._viewed is None:
@@ -235,7 +235,7 @@ class Replay(Page):
         return f"Saved as record {short_id(branch.id)} in {self._out}."
 
     def _write_unsaved(self) -> None:
-        """Write the branches that are not written yet."""
+        """Write the branches that have not been written yet."""
         with Store(self._out, wait=3).for_single_matches() as store:
             kept = store.ids()
             while self._unsaved:
@@ -269,7 +269,7 @@ NO_RECORDS = "No records were given. Start it with a file or folder: negolab rep
 
 
 def _list_records(source: Sequence[Record]) -> tuple[ListedRecord, ...]:
-    """List records; raise ValueError if an item is none."""
+    """List records; raise ValueError if an item is not a record."""
     try:
         records = tuple(source)
     except TypeError:
@@ -321,7 +321,7 @@ def render_record_head(record: Record) -> html.Markup:
 
 
 def _render_stakes(each: Course, around: Surroundings, game: AnyGame) -> html.Markup:
-    """Render what the plane shows as a table: each point with its step and its values for both."""
+    """Render what the plane shows as a table: each point with its step and its values for both seats."""
     rows = [
         (
             n,

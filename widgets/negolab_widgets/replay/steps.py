@@ -1,4 +1,4 @@
-"""A match as steps, each one thing that somebody did: in words, with what was seen after it and what it would pay."""
+"""A match as steps, each one thing that somebody did, in words, with what was seen after it and what it would pay."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ Stakes = tuple[dict[Seat, int | float], ...]
 
 
 class Step(NamedTuple):
-    """A reply with what it caused, or what else happened at once.
+    """A reply with its effects, or something else that happened at one moment.
 
     Attributes:
-        entries: Events of the record or entries of a seat's view; the first one names the step.
+        entries: Events of the record, or entries of a seat's view; the first one names the step.
         words: One line for lists.
         seen: What the seats see after it.
-        at: Events of the record that have happened by then (0 in a seat's view, which does not tell).
-        stakes: What each of its proposals would pay A and B, of the start what no deal pays; where rounds pay by
-            themselves, what was paid so far, of the step that settles a round. () in a seat's view.
-        left_out: Parts of its reply that were not taken: start, end and why.
-        news: What the seat of a view reads when it is asked after this step.
+        at: Number of events of the record that have happened by then (0 in a seat's view, which does not say).
+        stakes: What each of its proposals would pay A and B; for the start, what no deal pays; if rounds pay
+            separately, what was paid so far, for a step that settles a round. () in a seat's view.
+        left_out: Parts of its reply that were not used: start, end and why.
+        news: What the view's seat reads when it is asked after this step.
     """
 
     entries: tuple[Entry, ...]
@@ -59,7 +59,7 @@ def record_steps(record: Record) -> list[Step]:
     """Make the steps of a record as the experimenter sees them.
 
     Raises:
-        ValueError: The record cannot be replayed; names the event.
+        ValueError: The record cannot be replayed; the message names the event.
     """
     game, after = record.game, list(states(record))
     told = {seat: game.told(seat) for seat in SEATS}
@@ -89,7 +89,7 @@ def record_steps(record: Record) -> list[Step]:
 
 
 def _settles_round(events: Sequence[Event]) -> bool:
-    """Return True if both seats acted at once."""
+    """Return True if both seats acted at the same time."""
     return any(isinstance(event, Stepped) and len(event.seats) == len(SEATS) for event in events)
 
 
@@ -98,7 +98,7 @@ def _paid_so_far(game: AnyGame, state: Any) -> dict[Seat, int | float]:
 
 
 def _group(entries: Sequence[Any]) -> Iterator[tuple[Any, ...]]:
-    """Part entries before each one that is not the effect of the reply before it."""
+    """Split entries before each one that is not an effect of the reply before it."""
     group: list[Any] = []
     for entry in entries:
         if group and not _belongs(entry, group):
@@ -121,7 +121,7 @@ def _belongs(entry: Entry, group: list[Entry]) -> bool:
 
 
 def view_steps(view: SeatRecord) -> list[Step]:
-    """Make the steps of one seat's view; what the seat saw of its own reply's effect belongs to it."""
+    """Make the steps of one seat's view; the effects of its own reply that the seat saw belong to the reply."""
     game, seat = view.told, view.seat
     steps: list[Step] = []
     before: Seen | None = None
@@ -134,7 +134,7 @@ def view_steps(view: SeatRecord) -> list[Step]:
             action = game.parse(first.reply.text, before)
             words = words if isinstance(action, Invalid) else f"{subject(game, seat)} {game.describe(action)}"
         elif isinstance(first, Observation):
-            # Words that are new since the last observation, as the seat reads them when it is asked.
+            # Words that are new since the last observation, as the seat will read them when it is asked.
             news = game.prompt(seen, before) if seat in game.turn(seen.public) else ""
             if before is None:
                 words = "The start"
@@ -146,12 +146,12 @@ def view_steps(view: SeatRecord) -> list[Step]:
 
 
 def subject(game: AnyGame, seat: Seat) -> str:
-    """Return the name of a seat to begin a line with."""
+    """Return a seat's name for the beginning of a line."""
     return capitalised(seat_name(game, seat))
 
 
 def describe(entries: tuple[Entry, ...], game: AnyGame) -> str:
-    """Describe what happened in one line, without reading a reply's words."""
+    """Describe in one line what happened, without reading a reply's words."""
     last_chance = ", its last attempt" if any(isinstance(entry, Forfeited) for entry in entries) else ""
     refused = next((entry for entry in entries if isinstance(entry, Rejected)), None)
     match entries[0]:
@@ -175,7 +175,7 @@ def describe(entries: tuple[Entry, ...], game: AnyGame) -> str:
 
 
 def describe_stakes(step: Step, game: AnyGame) -> str:
-    """Write what the step's proposals would pay, such as `A 5,185, B 2,556`; "" where it has none."""
+    """Format what the step's proposals would pay, such as `A 5,185, B 2,556`; "" if it has none."""
     if not step.stakes:
         return ""
     names = {seat: seat_name(game, seat) for seat in SEATS}
@@ -185,11 +185,11 @@ def describe_stakes(step: Step, game: AnyGame) -> str:
 
 
 def format_stake(amount: float, game: AnyGame) -> str:
-    """Write what a proposal would pay, without the unit unless it is money."""
+    """Format what a proposal would pay, without the unit unless it is money."""
     unit = game.stake_unit or game.unit
     return format_money(amount) if display_unit(unit)[0] == "dollars" else format_number(amount)
 
 
 def format_pay(payoff: float | None, game: AnyGame) -> str:
-    """Write what a seat was paid, without the unit unless the game words it."""
+    """Format what a seat was paid, without the unit unless the game words it."""
     return game.format_payoff(payoff).removesuffix(f" {game.unit}")

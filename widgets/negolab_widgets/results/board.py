@@ -1,4 +1,4 @@
-"""The board of a sweep: its cells by state while it runs, and any cell's notebook and records."""
+"""The board of a sweep: its cells by state while it runs, and the notebook and records of any cell."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ STATE_WORDS: dict[CellState, str] = {
     "refused": "refused",
 }
 MAX_ROWS = 200
-"""Rows of the grid that are drawn."""
+"""Maximum number of rows of the grid that are drawn."""
 
 
 def render_progress(now: SweepStatus) -> Markup:
-    """Render how many cells are over, and their states."""
+    """Render how many cells are over, and the number in each state."""
     counts = now.counts()
     over = sum(counts[stand] for stand in CELL_STATES if stand not in ("waiting", "running"))
     meter = bar(over, len(now.cells), f"{over:,} of {len(now.cells):,} cells", name="Cells that are over")
@@ -48,7 +48,7 @@ def render_progress(now: SweepStatus) -> Markup:
 
 
 def render_grid(now: SweepStatus) -> Markup:
-    """Render the grid: the last axis across, the others down; in each field its repeats by state."""
+    """Render the grid, with the last axis across, the others down, and in each field its repeats by state."""
     axes = now.plan.axes()
     across = [tuple(point.items()) for point in axes[-1]] if axes else [()]
     names = [name for axis in axes[:-1] for name in axis[0]]
@@ -79,7 +79,7 @@ def _point_text(point: Sequence[tuple[str, Any]]) -> str:
 
 
 def render_field(now: SweepStatus, cells: Sequence[SweepCell]) -> Markup:
-    """Render one field of the grid: its runs by state, in words and colour, as a button that picks them."""
+    """Render one field of the grid: its runs by state, in words and color, as a button that picks them."""
     if not cells:
         return element("span", "left out", cls="nl-soft")
     counts = Counter(map(now.state, cells))
@@ -115,16 +115,16 @@ def render_cell(now: SweepStatus, cell: SweepCell) -> Markup:
 
 
 MAX_OUTPUT = 20_000
-"""Characters of one output that are shown."""
+"""Maximum number of characters shown of one output."""
 PAPERMILL_ERROR_TAG = "papermill-error-cell-tag"
-"""The tag of cells that papermill adds to say where an error was."""
+"""The tag of cells that papermill adds to mark where an error occurred."""
 _ANSI_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 
 
 def render_notebook(file: Path) -> Markup:
     """Render an executed notebook with its code and outputs; nothing in it is run. Raise ValueError if it cannot be
     read."""
-    import nbformat  # a third of a second to import
+    import nbformat  # takes a third of a second to import
 
     try:
         if file.is_symlink():
@@ -164,7 +164,7 @@ def _render_text(words: str) -> Markup:
 
 
 def _render_picture(data: Any) -> Markup | None:
-    """Render a PNG; None for anything else, which must not stand in an address."""
+    """Render a PNG; None for anything else, which must not be put in a URL."""
     try:
         found = base64.b64decode("".join(str(data).split()), validate=True) if data else b""
     except binascii.Error:
@@ -176,9 +176,9 @@ def _render_picture(data: Any) -> Markup | None:
 
 
 POLL_INTERVAL = 2.0
-"""Seconds between two looks at the folder."""
+"""Seconds between two polls of the folder."""
 MAX_LISTED = 1000
-"""Cells that the list offers."""
+"""Maximum number of cells in the list."""
 _ALL = "all"
 
 
@@ -187,7 +187,7 @@ class SweepBoard(Page):
 
     Args:
         folder: The folder of the sweep.
-        picked: Called with the parameters of a field of the grid that is pressed.
+        picked: Called with the parameters of a grid field when it is pressed.
     """
 
     def __init__(self, folder: Path | str, *, picked: Callable[[Mapping[str, Any]], None] | None = None) -> None:
@@ -228,7 +228,7 @@ class SweepBoard(Page):
             self._looking(self.refresh)
 
     def _offer(self) -> None:
-        """List the cells that match the filters; the chosen one stays chosen."""
+        """List the cells that match the filters; the selected one stays selected."""
         if self._now is None:
             return
         words = self._find.value.lower().replace(",", " ").split()
@@ -248,7 +248,7 @@ class SweepBoard(Page):
         self._show_chosen()
 
     def _pick(self, id: str) -> None:
-        """Choose a cell of the grid, whatever the list was filtered by."""
+        """Select a cell of the grid, regardless of the list's filters."""
         cell = next((cell for cell in self._now.cells if cell.id == id), None) if self._now is not None else None
         if cell is None:
             return
@@ -270,7 +270,7 @@ class SweepBoard(Page):
         return next((cell for cell in cells if cell.id == self._list.value), None)
 
     def _cell_folder(self) -> Path | None:
-        """Return the folder of the chosen cell: finished, or its newest attempt."""
+        """Return the folder of the selected cell: the finished one, or its newest attempt."""
         cell = self._chosen()
         if cell is None or self._now is None or (status := self._now.ended.get(cell.id)) is None:
             return None

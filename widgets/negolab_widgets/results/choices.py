@@ -1,4 +1,4 @@
-"""Controls that choose a figure (outcome, kind, factors) and the matches that are in it."""
+"""Controls that choose a figure (outcome, kind, factors) and the matches in it."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ NONE = ""
 
 
 class FigureChoice(NamedTuple):
-    """A figure to be drawn; a factor that is None is not shown, and all its values count together."""
+    """A figure to draw; a factor that is None is not shown, and all its values are pooled."""
 
     outcome: Quantity
     view: str
@@ -32,7 +32,7 @@ class FigureChoice(NamedTuple):
 
 
 class FigureControls:
-    """The controls of a figure; `changed()` is called when something else is chosen."""
+    """The controls of a figure; `changed()` is called when a choice changes."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self._changed, self._updating = changed, False
@@ -49,12 +49,12 @@ class FigureControls:
         self.widget = column(figure, self.every)
 
     def offer(self, outcomes: Sequence[Quantity], main: Sequence[Quantity], factors: Sequence[Factor]) -> None:
-        """Set what can be chosen; choices of the user stay if they are still there, else the first parameters are
-        shown, and the first of the main outcomes.
+        """Set what can be chosen; the user's choices stay if still available, otherwise the first parameters and the
+        first of the main outcomes are shown.
 
         Args:
-            outcomes: All outcomes, behind "All measures".
-            main: The main ones, what to show first before the others.
+            outcomes: All outcomes, under "All measures".
+            main: The main outcomes, starting with the one to show first.
             factors: The factors.
         """
         offered = outcomes if self.every.value or not main else main
@@ -70,8 +70,8 @@ class FigureControls:
         self._updating = False
 
     def chosen(self) -> FigureChoice | None:
-        """Return the chosen figure, None if there is nothing to choose; a factor counts on the first side that names
-        it."""
+        """Return the chosen figure; None if there is nothing to choose. A factor counts only on the first side that
+        names it."""
         outcome = self._outcomes.get(self.outcome.value)
         if outcome is None:
             return None
@@ -81,7 +81,7 @@ class FigureControls:
         return FigureChoice(outcome, self.view.value, x, colour, facet)
 
     def _is_by_seat(self) -> bool:
-        """Return True if rows are of seats, so that they differ by seat and player."""
+        """Return True if rows represent seats, so that they differ by seat and player."""
         chosen = self._outcomes.get(self.outcome.value)
         return chosen is not None and chosen.either
 
@@ -100,14 +100,14 @@ class FigureControls:
 
 
 MAX_BOXES = 12
-"""Values of a factor that have a box each; more are a list."""
+"""Maximum number of values of a factor shown as checkboxes; more are shown as a list."""
 
 
 class MatchFilters:
-    """Boxes for the values of each factor.
+    """Checkboxes for the values of each factor.
 
-    `excluded` are the values that are left out, by column; values that appear later are in. `changed()` is called
-    when they change.
+    `excluded` are the values left out, by column; values that appear later are included. `changed()` is called when
+    they change.
     """
 
     def __init__(self, changed: Callable[[], None]) -> None:
@@ -130,7 +130,7 @@ class MatchFilters:
             set_visible(self._open, bool(wanted))
 
     def describe(self) -> str:
-        """Say what is left out; "" for nothing."""
+        """Describe what is left out; "" if nothing is."""
         titles = {factor.column: factor.title for factor in self._shown}
         said = [
             f"{titles[column]} {', '.join(sorted(values))}"

@@ -1,4 +1,4 @@
-"""The finished matches of a sweep as one tidy frame, read a cell at a time."""
+"""The finished matches of a sweep as one tidy frame, read one cell at a time."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ REPEAT = "repeat"
 
 
 class SweepFrame(NamedTuple):
-    """A row per match, with its measures and its cell's parameters; `parameters` are the columns of those by name."""
+    """A row per match, with its measures and its cell's parameters; `parameters` gives their columns by name."""
 
     frame: pd.DataFrame
     parameters: Mapping[str, str] = {}
 
 
 class SweepReader:
-    """Read each finished cell once: a finished cell does not change.
+    """Read each finished cell once, because finished cells do not change.
 
     Attributes:
         faults: The cells that could not be read, and why.
-        matches: Matches read so far.
-        empty_cells: Cells that hold no records.
+        matches: Number of matches read so far.
+        empty_cells: Cells without records.
     """
 
     def __init__(self, folder: Path | str) -> None:
@@ -47,7 +47,7 @@ class SweepReader:
         return len(self._params)
 
     def unread_cells(self) -> list[Path]:
-        """List the folders of the finished cells that were not read yet."""
+        """List the folders of the finished cells that have not been read yet."""
         known = {*self._params, *self.faults}
         return [cell for cell in status.subfolders(self._cells) if cell.name not in known]
 
@@ -69,7 +69,7 @@ class SweepReader:
         self._tables[cell.name] = matches.append_column(REPEAT, pa.repeat(found.repeat, len(matches)))
 
     def frame(self) -> SweepFrame:
-        """Return all that was read so far."""
+        """Return everything read so far."""
         if not self._tables:
             return SweepFrame(pd.DataFrame())
         whole = to_frame(unify(self._tables.values()))

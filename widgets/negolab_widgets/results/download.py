@@ -1,5 +1,5 @@
-"""Files that the browser saves, and pictures that the page's own plotly draws: the kernel needs neither a browser nor a
-network."""
+"""Files that the browser saves, and pictures drawn by the page's own Plotly, so that the kernel needs neither a browser
+nor a network."""
 
 from __future__ import annotations
 
@@ -79,10 +79,10 @@ Format = Literal["svg", "png"]
 
 
 class Download(anywidget.AnyWidget):
-    """Let the browser save files and figures, and learn the page's width.
+    """Let the browser save files and figures, and report the page's width.
 
-    `told(sentence, is_fault)` is called with the result. `width` is the page's in pixels, 0 before it is known; what
-    a browser sends is clipped to 200 to 4000.
+    `told(sentence, is_fault)` is called with the result. `width` is the page's width in pixels (0 until it is known);
+    what a browser sends is clipped to the range from 200 to 4000.
     """
 
     _esm = _ESM
@@ -98,7 +98,7 @@ class Download(anywidget.AnyWidget):
         return max(200, min(4000, int(proposal.value)))
 
     def file(self, name: str, data: bytes, kind: str) -> None:
-        """Let the browser save a file of media type `kind`."""
+        """Let the browser save a file with the media type `kind`."""
         self.send({"name": name, "type": kind}, buffers=[data])
 
     def picture(self, figure: Figure, name: str, form: Format, width: int) -> None:
@@ -122,7 +122,7 @@ MEDIA_TYPES = {"csv": "text/csv", "parquet": "application/vnd.apache.parquet"}
 
 
 def to_bytes(frame: pd.DataFrame, suffix: str) -> bytes:
-    """Write a frame as CSV or Parquet; in CSV, text that begins like a formula is defused."""
+    """Convert a frame to CSV or Parquet; in CSV, text that begins like a formula is defused."""
     with tempfile.TemporaryDirectory(prefix="negolab-") as folder:
         file = Path(folder) / f"table.{suffix}"
         tables.write_table(frame, file)
@@ -130,6 +130,6 @@ def to_bytes(frame: pd.DataFrame, suffix: str) -> bytes:
 
 
 def file_name(run: str, choice: FigureChoice, suffix: str) -> str:
-    """Name a file after what is in it."""
+    """Return a file name that describes the content."""
     parts = [run, choice.outcome.key, *(factor.column for factor in choice.by)]
     return "-".join(filter(None, (re.sub(r"[^\w.]+", "-", part).strip("-.") for part in parts)))[:100] + f".{suffix}"

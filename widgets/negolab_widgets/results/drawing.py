@@ -1,4 +1,4 @@
-"""The figure of a choice with its caption and table, and the overview of a sweep."""
+"""The chosen figure with its caption and table, and the overview of a sweep."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ _SEAT_NEEDS = {
     *("cell", "match", "deal", "draw", "deterministic", "chance", "end"),
     *("player_a", "player_b", "fallbacks_a", "fallbacks_b"),
 }
-"""Columns of matches that are needed when seats are drawn, besides those that are shown."""
+"""Columns of matches needed for drawing seats, besides those shown."""
 _MATCH_COLUMNS = ("cell", "match", *SEAT_COLUMNS, "player_a", "player_b", "end")
 """Columns of the table of a group's matches."""
 MAX_ROWS = 200
-"""Rows of the table that are shown; the file has all."""
+"""Maximum number of table rows shown; the file has all of them."""
 MAX_VALUES = {"x": 60, "colour": 12, "facet": MAX_PANELS}
-"""Values of a factor that are drawn on each side."""
+"""Maximum number of a factor's values drawn on each side."""
 _HEADS = {"mean": "mean", "low": "from", "high": "to", BASIS: "based on"}
 _BESIDE = dict(zip(WITHOUT_FALLBACK, ("mean, no fallback", "n, no fallback"), strict=True))
 _QUARTILES = {"lower": "lower quartile", "median": "median", "upper": "upper quartile"}
 
 
 class Drawing(NamedTuple):
-    """A figure with its caption and table; without a figure, why there is none.
+    """A figure with its caption and table; if there is no figure, the reason why.
 
-    `numbers` is the table as a frame, `groups` are those of its rows, and `rows` the matches that are drawn, by the
-    numbers of their tokens.
+    `numbers` is the table as a frame, `groups` are the groups of its rows, and `rows` are the matches drawn, by token
+    number.
     """
 
     figure: Figure | None
@@ -70,14 +70,14 @@ def draw_choice(
     without: str = "",
     group: Group | None = None,
 ) -> Drawing:
-    """Draw a choice.
+    """Draw the chosen figure.
 
     Args:
         frame: All matches.
-        rows: The matches that are in.
+        rows: The matches that are included.
         choice: The figure to draw.
-        width: Pixels.
-        without: Words for the matches that are left out.
+        width: Width in pixels.
+        without: Description of the matches left out.
         group: Draw the matches of this group one by one.
     """
     if choice is None:

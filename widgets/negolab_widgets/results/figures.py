@@ -1,5 +1,5 @@
-"""The figures of a sweep as pure functions of summaries: means with intervals, heat maps, distributions. `width` is in
-pixels."""
+"""The figures of a sweep as pure functions of summaries: means with intervals, heat maps and distributions. `width` is
+in pixels."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 DASHES = ("solid", "dash", "dot", "dashdot")
 SCALE = ((0, "rgba(13, 138, 105, 0.04)"), (1, "rgba(13, 138, 105, 0.72)"))
-"""See-through, so that numbers on it are read on a light and on a dark page."""
+"""Translucent, so that numbers on it are readable on both light and dark pages."""
 BAR_TOP = 74
-"""Pixels of the colour bar."""
+"""Height of the color bar in pixels."""
 ALL = "all matches"
 
 
 class Series(NamedTuple):
-    """One colour of a figure: its number, how many there are, and its name."""
+    """One color of a figure: its number, the number of colors, and its name."""
 
     at: int
     many: int
@@ -70,7 +70,7 @@ def _legend_room(colour: Factor | None, found: pd.DataFrame, width: int) -> int:
 def means(
     found: pd.DataFrame, outcome: Quantity, x: Factor | None, colour: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
-    """Draw means with their 95% intervals, joined where the x axis is one of numbers."""
+    """Draw means with their 95% intervals, joined by a line if the x axis is numeric."""
     bars = bars_text("bars: 95% interval of the mean", found["low"], found["draws"])
     note = f"{count_text(found['n'], found['draws'], f' {outcome.things}')} each{bars}."
     shown = present_codes(found, facet)
@@ -107,7 +107,7 @@ def _add_means(
 
 
 def _row_dicts(found: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return rows of a summary by column, each with its `token`."""
+    """Return the rows of a summary as dictionaries by column, each with its `token`."""
     tokens = map(group_token, found.index)
     rows = zip(found.to_dict("records"), tokens, strict=True)
     return [{**{str(name): value for name, value in row.items()}, "token": token} for row, token in rows]
@@ -123,7 +123,7 @@ def _mean_text(row: dict[str, Any]) -> str:
 
 
 class HeatAxes(NamedTuple):
-    """The two factors of a heat map, and which of their values there are."""
+    """The two factors of a heat map, and those of their values that occur."""
 
     x: Factor | None
     y: Factor | None
@@ -134,7 +134,7 @@ class HeatAxes(NamedTuple):
 def heat_map(
     found: pd.DataFrame, outcome: Quantity, x: Factor | None, y: Factor | None, facet: Factor | None, width: int
 ) -> Figure:
-    """Draw the mean in each field of two factors, and its n where there is room."""
+    """Draw the mean in each field of two factors, with its n where there is room."""
     field = HeatAxes(x, y, present_codes(found, x) or [0], present_codes(found, y) or [0])
     note = f"{count_text(found['n'], found['draws'], f' {outcome.things}')} each; numbers: means."
     height = max(110, 46 * len(field.down))
@@ -214,9 +214,10 @@ def distributions(
     *,
     violin: bool = False,
 ) -> Figure:
-    """Draw a box (median and quartiles, whiskers to 1.5 times their distance) or a violin per group.
+    """Draw a box plot (median and quartiles, whiskers to 1.5 times the interquartile range) or a violin plot per group.
 
-    Matches are points; of many, evenly spaced ones by rank. `data` is what `variables.values` returns.
+    Matches are drawn as points; if there are many, only points evenly spaced by rank are drawn. `data` is what
+    `variables.values` returns.
     """
     shape = "" if violin else "; box: median and quartiles, whiskers to 1.5 times their distance"
     note = f"n = {len(data):,} {outcome.things} in all, each a point{shape}."

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from plotly.graph_objects import Figure
 
 _GOLDEN = 0.618034
-"""Multiples of it, less whole numbers, lie far apart: marks of equal value do not hide each other."""
+"""The fractional parts of its multiples lie far apart, so marks of equal value do not hide each other."""
 
 
 class Group(NamedTuple):
@@ -30,7 +30,7 @@ class Group(NamedTuple):
     words: str = "all matches"
 
     def rows(self, frame: pd.DataFrame) -> pd.DataFrame:
-        """Return the rows of a frame that belong to the group; a column that is not there parts nothing."""
+        """Return the rows of a frame that belong to the group; missing columns are ignored."""
         kept = pd.Series(True, index=frame.index)
         for column, text in self.values.items():
             if column in frame:
@@ -59,7 +59,7 @@ def match_token(row: object) -> str:
 
 
 def parse_token(token: str) -> tuple[str, int]:
-    """Return what is picked ("group", "match") and its number; ValueError for anything else."""
+    """Return what is picked ("group" or "match") and its number; raise ValueError for anything else."""
     kind, _, number = token.partition(" ")
     if kind not in ("group", "match") or not (number.isascii() and number.isdigit()):
         raise ValueError(f"nothing here is called {token[:40]!r}")
@@ -67,19 +67,19 @@ def parse_token(token: str) -> tuple[str, int]:
 
 
 def evenly(data: pd.DataFrame) -> pd.DataFrame:
-    """Return rows by rising value, of many as many as can be drawn, evenly spaced by rank."""
+    """Return rows in ascending order of value; if there are too many to draw, return rows evenly spaced by rank."""
     ordered = data.sort_values("value", kind="stable")
     return ordered.loc[list(thin(list(ordered.index)))]
 
 
 def strip(data: pd.DataFrame, rows: pd.DataFrame, outcome: Quantity, width: int) -> Figure:
-    """Draw matches as points that can be pressed, with a box of all of them beside.
+    """Draw matches as points that can be pressed, next to a box plot of all of them.
 
     Args:
         data: What `variables.values` returns.
         rows: The matches.
-        outcome: What is drawn.
-        width: Pixels.
+        outcome: The outcome to draw.
+        width: Width in pixels.
     """
     drawn = evenly(data)
     note = f"n = {len(data):,} {outcome.things}{_of_many(drawn, data)}. Press a point to open its match."
@@ -134,7 +134,7 @@ def _end(row: pd.Series[Any]) -> str | None:
 
 
 def render_matches(data: pd.DataFrame, rows: pd.DataFrame, outcome: Quantity) -> Markup:
-    """Render the matches of `strip` as a table whose first cells open them."""
+    """Render the matches of `strip` as a table; the first cell of each row opens the match."""
     drawn = evenly(data)
     seat = SEAT_COLUMNS[0]
     head = ["match", *(["seat"] if outcome.either else []), outcome.title, "player A", "player B", "end"]

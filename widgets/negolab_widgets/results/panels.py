@@ -18,30 +18,30 @@ if TYPE_CHECKING:
 
 
 MIN_PANEL = 300
-"""Pixels that a panel needs."""
+"""Minimum width of a panel in pixels."""
 MAX_COLUMNS = 3
 MAX_PANELS = 12
 MAX_LINES = 3
-"""Lines of a title."""
+"""Maximum number of lines of a title."""
 MAX_TICK = 22
-"""Letters of a name along an axis; longer ones are cut."""
+"""Maximum number of letters of a name along an axis; longer names are cut."""
 LETTER, LINE = 7.2, 19
-"""Approximate pixels of a letter and of a line of text."""
+"""Approximate width of a letter and height of a line of text, in pixels."""
 _HEADING, _GAP, _SIDE, _AXIS = 28, 46, 56, 52
-"""Pixels: of a panel's heading, between rows, between columns, of the names below the last row."""
+"""Space in pixels for a panel's heading, between rows, between columns, and for the names below the last row."""
 
 
 class Panels:
     """A figure with a panel for each code of the facet; without a facet, one panel.
 
     Args:
-        facet: The factor that parts the panels.
+        facet: The factor with a panel for each value.
         codes: Its values.
         note: The text below the figure.
-        width: Pixels of the whole figure.
-        height: Pixels of a panel.
-        top: Pixels above all panels.
-        ticks: Names along the x axis, which slant where they are too long to stand beside each other.
+        width: Width of the whole figure in pixels.
+        height: Height of a panel in pixels.
+        top: Space above all panels in pixels.
+        ticks: Names along the x axis, which are slanted if they are too long to fit side by side.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class Panels:
         self._note(lines)
 
     def place(self, code: int) -> Place:
-        """Return where the panel of a code is."""
+        """Return the position of a code's panel."""
         at = self.codes.index(code)
         return {"row": at // self.columns + 1, "col": at % self.columns + 1}
 
@@ -87,7 +87,7 @@ class Panels:
             yield self.place(code), own
 
     def axes(self, x: str, y: str, x_axis: dict[str, Any], y_axis: dict[str, Any]) -> None:
-        """Set the same axes for all panels, titled at the left and at the bottom."""
+        """Set the same axes for all panels, with titles on the left and at the bottom."""
         title = {"font": {"size": 14}, "standoff": 8}
         self.figure.update_xaxes(tickangle=-45 if self._slant else 0, **x_axis)
         self.figure.update_yaxes(**y_axis)
@@ -129,7 +129,7 @@ class Panels:
 
 
 def _slant_room(ticks: Sequence[str], width: int) -> int:
-    """Return the pixels that slanted names need; 0 where names fit beside each other."""
+    """Return the height in pixels that slanted names need; 0 if names fit side by side."""
     longest = max((LETTER * min(len(text), MAX_TICK) for text in ticks), default=0)
     return int(0.71 * longest) if longest > width / max(len(ticks), 1) - 6 else 0
 
@@ -140,7 +140,7 @@ def wrap_title(text: str, room: int) -> str:
 
 
 def legend_height(title: str, names: Iterable[str], width: int) -> int:
-    """Return the pixels that a legend needs."""
+    """Return the height in pixels that a legend needs."""
     line = 16 + LETTER * len(title)
     lines = 1
     for name in names:
@@ -152,7 +152,7 @@ def legend_height(title: str, names: Iterable[str], width: int) -> int:
 
 
 def legend(figure: Figure, factor: Factor | None) -> None:
-    """Put a legend at the top, in the room that `legend_height` counted."""
+    """Put a legend at the top, in the space that `legend_height` computed."""
     name_once(figure)
     figure.update_layout(showlegend=factor is not None)
     if factor is not None:
@@ -162,20 +162,20 @@ def legend(figure: Figure, factor: Factor | None) -> None:
 
 
 def present_codes(found: pd.DataFrame, factor: Factor | None) -> list[int]:
-    """List which values of a factor there are, in its order."""
+    """List the codes of a factor that occur, in the factor's order."""
     return [] if factor is None else sorted({int(code) for code in found[factor.key]})
 
 
 SERIES_OFFSET = 0.012
-"""Part of an axis by which marks of two series stand apart, so that one does not hide the other."""
+"""Fraction of an axis by which the marks of two series are set apart, so that one does not hide the other."""
 LOG_RATIO = 25
-"""An axis is logarithmic if its last number is that many times its first."""
+"""An axis is logarithmic if its last number is at least this many times its first."""
 
 
 class XAxis:
-    """The x axis: at the numbers of a factor that has numbers, else one place per name.
+    """The x axis: positions are a factor's numbers if it has numbers, otherwise one position per name.
 
-    Marks of different series stand a little apart.
+    Marks of different series are set slightly apart.
     """
 
     def __init__(self, x: Factor | None, shown: Sequence[int], width: int) -> None:
@@ -186,7 +186,7 @@ class XAxis:
         self._scaled = [log10(place) if self.log else place for place in self._places]
 
     def at(self, code: int, series: int, many: int) -> float:
-        """Return where a mark of series `series` of `many` stands."""
+        """Return the position of a mark of series number `series` out of `many`."""
         aside = series - (many - 1) / 2
         if not self.numbers:
             return self._shown.index(code) + aside * min(0.14, 0.6 / many)
@@ -194,7 +194,7 @@ class XAxis:
         return float(10**place) if self.log else place
 
     def axis(self) -> dict[str, Any]:
-        """Return the axis as plotly takes it."""
+        """Return the axis in the form that Plotly takes."""
         if not self.numbers:
             return {**category_axis(self._x, self._shown), "range": [-0.5, len(self._shown) - 0.5]}
         room = 0.07 * self._length()
@@ -208,18 +208,18 @@ class XAxis:
         return (self._scaled[-1] - self._scaled[0]) or 1
 
     def _apart(self) -> bool:
-        """Return True if ticks at the numbers themselves can be read."""
+        """Return True if ticks at the numbers themselves are readable."""
         gaps = [b - a for a, b in pairwise(self._scaled)]
         return not gaps or min(gaps) / self._length() * self._width >= 26
 
 
 def tick_texts(factor: Factor | None, shown: Sequence[int]) -> list[str]:
-    """List the names of an axis that has a place for each value."""
+    """List the names on an axis that has a position for each value."""
     return [factor.texts[code] for code in shown] if factor else []
 
 
 def category_axis(factor: Factor | None, shown: Sequence[int]) -> dict[str, Any]:
-    """Return an axis with a named place for each value."""
+    """Return an axis with a named position for each value."""
     if factor is None:
         return {"showticklabels": False, "showgrid": False}
     texts = [plain(factor.texts[code], MAX_TICK) for code in shown]
@@ -227,7 +227,7 @@ def category_axis(factor: Factor | None, shown: Sequence[int]) -> dict[str, Any]
 
 
 def padded_range(numbers: Iterable[float]) -> dict[str, Any]:
-    """Return an axis from the least to the largest of these numbers, with some room."""
+    """Return an axis from the smallest to the largest of these numbers, with some room around them."""
     there = [number for number in numbers if isfinite(number)]
     low, high = min(there, default=0.0), max(there, default=1.0)
     room = 0.06 * (high - low) or abs(high) * 0.1 or 0.5

@@ -1,4 +1,4 @@
-"""The results of a sweep, drawn as one chooses, while it runs or later."""
+"""The results of a sweep, drawn as the user chooses, while it runs or later."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ if TYPE_CHECKING:
 
 
 POLL_INTERVAL = 3.0
-"""Seconds between two looks at the folder."""
+"""Seconds between two polls of the folder."""
 DRAW_INTERVAL = 2.0
-"""Seconds of reading before a drawing, while there is much to read."""
+"""Seconds of reading between redraws while there is much to read."""
 PRINT_WIDTH = 1000
-"""Pixels: the width of a saved picture."""
+"""Width of a saved picture in pixels."""
 
 
 class SweepResults(Page):
@@ -100,7 +100,7 @@ class SweepResults(Page):
             self.refresh()
 
     def refresh(self) -> None:
-        """Read what is new and draw it, at once."""
+        """Read what is new and draw it immediately."""
         with self._looking:
             self._put_plan(read_folder_plan(self._folder))
             for cell in self._reading.unread_cells():
@@ -116,7 +116,7 @@ class SweepResults(Page):
             await asyncio.sleep(POLL_INTERVAL)
 
     async def _read_on(self) -> None:
-        """Read what is new beside the page, a cell at a time, and draw it now and then."""
+        """Read what is new in the background, one cell at a time, and redraw now and then."""
         left, drawn = await asyncio.to_thread(self._reading.unread_cells), time.monotonic()
         self._count(len(left))
         for at, cell in enumerate(left, 1):
@@ -127,13 +127,13 @@ class SweepResults(Page):
             self._count(len(left) - at)
 
     def _put_plan(self, plan: SweepPlan) -> None:
-        """Take the number of cells and the order of values from the plan."""
+        """Get the number of cells and the order of values from the plan."""
         if plan != self._plan:
             self._plan, self._cells = plan, plan.count
             self._orders = axis_values(plan.axes())
 
     def _take_in(self, played: SweepFrame) -> None:
-        """Draw what was read, and leave every choice as it is."""
+        """Draw what was read, and leave all choices unchanged."""
         self._played = played
         self._factors = factors(played, self._orders)
         self._outcomes = outcomes(played.frame, played.parameters.values())
@@ -169,7 +169,7 @@ class SweepResults(Page):
         return drawing.draw_choice(self._played.frame, self._rows(), chosen, width, without, self._group)
 
     def _rows(self) -> pd.DataFrame:
-        """Return the matches that are in."""
+        """Return the matches that are included."""
         return without_values(self._played.frame, self._filters.excluded)
 
     # From a mark to a match.
@@ -213,7 +213,7 @@ class SweepResults(Page):
         self._match.children = (title, replay)
         self._picks.focus(".nl-opened")
 
-    # Taking along.
+    # Downloads.
 
     def _picture(self, form: Format) -> None:
         chosen, drawn = self._choices.chosen(), self._drawing(PRINT_WIDTH)
@@ -243,7 +243,7 @@ COMMANDS = "negolab sweep run PLAN.toml\nnegolab sweep show data/runs/PLAN"
 
 
 def open_results_page(run: Path | str | None = None) -> w.Widget:
-    """Return the board and the results of a sweep, or those of a tournament; without one, how to make one.
+    """Return the board and results of a sweep or tournament, or, if there is neither, instructions for creating one.
 
     Args:
         run: Folder of the sweep or the tournament (default: `$NEGOLAB_SWEEP`).

@@ -1,4 +1,4 @@
-"""Factors by which matches are grouped, outcomes that a figure can show, and summaries of groups as numbers."""
+"""Factors that group matches, outcomes that a figure can show, and numerical summaries of groups."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from negolab_widgets.results.data import REPEAT, SweepFrame
 RECORD_COLUMNS = ("game", "preset", "treatment", "player_a", "player_b", "end", REPEAT)
 """Columns besides the parameters."""
 MAX_VALUES = 100
-"""A column of more values tells no groups apart."""
+"""A column with more values than this does not define groups."""
 MAX_OUTCOMES = 8
-"""Outcomes that a report compares."""
+"""Maximum number of outcomes that a report compares."""
 MISSING = "none"
 _WORDS = {"player_a": "player at A", "player_b": "player at B"}
 _WORDS |= {"(seat)": "seat", "(player)": "player", "(opponent)": "opponent"}
 
 
 class Factor(NamedTuple):
-    """A column by which matches are grouped, and the texts of its values in order; `places` are their numbers, where
-    all are numbers."""
+    """A column that groups matches, and the texts of its values in order; `places` are the values as numbers, if all
+    are numeric."""
 
     column: str
     title: str
@@ -39,11 +39,11 @@ class Factor(NamedTuple):
 
     @property
     def key(self) -> str:
-        """The column of summaries; no parameter's name is like one of their own."""
+        """The factor's column in summaries, named so that no parameter clashes with a summary's own columns."""
         return f"by {self.column}"
 
     def codes(self, frame: pd.DataFrame) -> pd.Series[Any]:
-        """Return, per row, the number of its value."""
+        """Return the index of each row's value in `texts`."""
         return column_texts(frame, self.column).map({text: code for code, text in enumerate(self.texts)})
 
 
@@ -55,7 +55,7 @@ def column_texts(frame: pd.DataFrame, column: str) -> pd.Series[Any]:
 
 
 def format_value(value: Any) -> str:
-    """Format a parameter or another value of a column, by which matches are grouped."""
+    """Format a parameter, or another value of a column that groups matches."""
     if value is None or value is pd.NA or value != value:
         return MISSING
     if isinstance(value, bool):
@@ -66,7 +66,8 @@ def format_value(value: Any) -> str:
 
 
 def make_factor(frame: pd.DataFrame, column: str, order: Sequence[Any] = ()) -> Factor:
-    """Make a factor of a column: numbers by size, texts in the plan's `order`, others after them by name."""
+    """Make a factor from a column: numbers in ascending order, texts in the plan's `order`, and others after them by
+    name."""
     found = dict.fromkeys(column_texts(frame, column))
     numbers = {text: parse_number(text) for text in found}
     title = _WORDS.get(column) or label(column.removeprefix("param_"))
@@ -78,9 +79,9 @@ def make_factor(frame: pd.DataFrame, column: str, order: Sequence[Any] = ()) -> 
 
 
 def factors(played: SweepFrame, orders: Mapping[str, Sequence[Any]] | None = None) -> list[Factor]:
-    """List the columns that have several values, the parameters of the grid first.
+    """List the columns that have several values, starting with the parameters of the grid.
 
-    `orders` are its parameters with their values.
+    `orders` are the grid's parameters with their values.
     """
     frame, own = played.frame, {**played.parameters}
     grid = {own.pop(name): values for name, values in (orders or {}).items() if name in own}
@@ -94,7 +95,7 @@ def factors(played: SweepFrame, orders: Mapping[str, Sequence[Any]] | None = Non
 
 
 def _is_parameter(played: SweepFrame, name: str) -> bool:
-    """Return True if a record's column is a parameter of that name as well."""
+    """Return True if a record's column is also a parameter with that name."""
     frame, column = played.frame, played.parameters.get(name)
     return column is not None and name in frame and column_texts(frame, column).equals(column_texts(frame, name))
 
@@ -109,7 +110,7 @@ def without_values(frame: pd.DataFrame, out: Mapping[str, Iterable[str]]) -> pd.
 
 
 RESULTS = ("payoff", "agreed", "replies", "rejected", "forfeits", "moves", "fallbacks", "decided_by_fallback")
-"""Outcomes of every record; all else is measured."""
+"""Outcomes that every record has; all others are measured."""
 _OUTCOME_WORDS = {
     "agreed": "ended in agreement",
     "joint": "joint surplus",
@@ -145,9 +146,9 @@ _NO_OUTCOMES = {"seed", "repeat", "deterministic", "chance"}
 
 
 class Quantity(NamedTuple):
-    """A column, or with `either` what A and B have in it, a row per seat.
+    """A column, or, with `either`, the values of A and B in it, with a row per seat.
 
-    Values are divided by `scale`; `unit` is what they are counted in then ("" for a number of things).
+    Values are divided by `scale`; `unit` is their unit after that ("" for a number of things).
     """
 
     column: str
@@ -174,18 +175,18 @@ class Quantity(NamedTuple):
         return "seats" if self.either else "matches"
 
     def format(self, value: float) -> str:
-        """Write a value, or a mean of values, whose unit stands in the column's head."""
+        """Format a value, or a mean of values, whose unit is in the column's head."""
         return format_money(100 * value) if self.unit == "dollars" else format_significant(value, 4)
 
     @property
     def key(self) -> str:
-        """The name by which it is found again."""
+        """The name by which the quantity can be found again."""
         return f"{self.column} of either seat" if self.either else self.column
 
 
 def outcomes(frame: pd.DataFrame, parameters: Collection[str] = ()) -> list[Quantity]:
-    """List every column of numbers or of yes and no that has a value, those of records first; where A and B have one
-    each, also both together."""
+    """List every numeric or Boolean column that has a value, starting with those of records; if A and B have one each,
+    also list both together."""
     games = sorted(set(frame["game"])) if "game" in frame else []
     plain = {*parameters, *_NO_OUTCOMES}
     names = [str(name) for name in frame if name not in plain and _is_countable(frame[name])]
@@ -201,24 +202,24 @@ def outcomes(frame: pd.DataFrame, parameters: Collection[str] = ()) -> list[Quan
 
 
 def main_outcomes(frame: pd.DataFrame, found: Iterable[Quantity], *, either: bool = False) -> list[Quantity]:
-    """Return the outcomes that the games declare as theirs to report, at most `MAX_OUTCOMES`.
+    """Return the outcomes that the games declare to be reported, at most `MAX_OUTCOMES`.
 
     Args:
         frame: The matches.
         found: All outcomes.
-        either: True for those of either seat, False for those of a match or of one seat.
+        either: True for outcomes of either seat; False for those of a match or of one seat.
     """
     games = sorted(set(frame["game"])) if len(frame) else []
     known = {one.key: one for one in found if one.either == either}
     declared = dict.fromkeys(name for game in games for name in game_class(game).report_outcomes)
     names = [key for name in declared for key in (name, f"{name} of either seat", f"{name}_a", f"{name}_b")]
-    # Payoffs of several games have several units.
+    # Payoffs of different games have different units.
     told = [name for name in names if len(games) == 1 or not name.startswith("payoff")]
     return [known[name] for name in told if name in known][:MAX_OUTCOMES]
 
 
 def game_class(game: str) -> type[Game[Any, Any, Any]]:
-    """Return a game's class; the base of all where the code of a researcher's own game is not here."""
+    """Return a game's class; the base class if the code of a researcher's own game is not available here."""
     try:
         return catalog.imported_class(game)
     except ValueError:
@@ -226,7 +227,7 @@ def game_class(game: str) -> type[Game[Any, Any, Any]]:
 
 
 def most_varied(frame: pd.DataFrame, found: Sequence[Quantity], by: Sequence[Factor]) -> Quantity | None:
-    """Return the outcome of which the factors explain the largest share of the variance; None: none varies."""
+    """Return the outcome for which the factors explain the largest share of the variance; None if no outcome varies."""
     keys = [factor.codes(frame) for factor in by]
 
     def explained(one: Quantity) -> float:
@@ -261,7 +262,7 @@ def _outcome(frame: pd.DataFrame, base: str, whose: str, column: str, games: lis
 
 
 def _unit(base: str, game: str) -> str:
-    """Return the unit of a column; "" where the game does not say, or where things are counted."""
+    """Return the unit of a column; "" if the game does not specify one, or if things are counted."""
     if base == "cost":
         return DOLLARS
     rules = game_class(game)
@@ -275,20 +276,20 @@ def _unit(base: str, game: str) -> str:
 
 
 NUMBERS = ("mean", "low", "high", "n", "draws", "median", "lower", "upper")
-"""Columns of a summary beside those of its factors: a mean with its 95% interval, numbers of matches (copies left out)
-and of draws (0: nothing is drawn, and the mean is known exactly), and the three quartiles."""
+"""Columns of a summary besides those of its factors: a mean with its 95% interval, the numbers of matches (excluding
+copies) and of draws (0: nothing is drawn, and the mean is known exactly), and the three quartiles."""
 WITHOUT_FALLBACK = ("mean_no_fallback", "n_no_fallback")
-"""Further columns where a rule made moves in some matches: mean and n over the others."""
+"""Further columns if a rule made moves in some matches: mean and n over the others."""
 BASIS = "basis"
-"""Column of a summary with words for what a mean rests on, and how far its interval holds."""
+"""Column of a summary that says what a mean is based on, and how far its interval can be trusted."""
 
 
 def values(frame: pd.DataFrame, outcome: Quantity, by: Sequence[Factor]) -> pd.DataFrame:
     """Return the rows that have the outcome.
 
     Returns:
-        `value` in the outcome's unit; what `observations.frame_sample` needs, ids as numbers; `fallback`, true if a
-        rule made a move in the match; and per factor the number of its value.
+        `value` in the outcome's unit; the columns that `observations.frame_sample` needs, with IDs as numbers;
+        `fallback`, True if a rule made a move in the match; and, for each factor, the index of the row's value.
     """
     known = frame[frame[outcome.column].notna()]
     found = {
@@ -307,7 +308,7 @@ def _number(frame: pd.DataFrame, *columns: str) -> pd.Series[int]:
 
 
 def with_fallback(frame: pd.DataFrame) -> pd.Series[bool]:
-    """Return, per row, True if a rule made a move in its match."""
+    """Return True for each row in whose match a rule made a move."""
     counts = [frame[name] for name in ("fallbacks_a", "fallbacks_b") if name in frame]
     return sum(counts, pd.Series(0, index=frame.index)) > 0
 
@@ -346,7 +347,7 @@ def _estimate(seen: pd.DataFrame, outcome: Quantity) -> Estimate:
 
 
 def summary_table(found: pd.DataFrame, by: Sequence[Factor]) -> pd.DataFrame:
-    """Return a summary with the values' texts in place of their numbers, under the factors' titles."""
+    """Return a summary with the texts of values in place of their indices, under the factors' titles."""
     named: dict[str, Any] = {}
     own = (*NUMBERS, *WITHOUT_FALLBACK, BASIS)
     for factor in by:

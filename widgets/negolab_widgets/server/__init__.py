@@ -1,4 +1,4 @@
-"""Servers of the pages: a launcher (`python -m negolab_widgets.server`), and Voila behind a gate.
+"""Servers for the pages: a launcher (`python -m negolab_widgets.server`), and Voila behind a gate.
 
 Start with `launcher.py`; `gate.py` checks visitors, `guard.py` filters messages to kernels.
 """

@@ -1,4 +1,4 @@
-"""`python -m negolab_widgets.server`: start the pages, or JupyterLab, with the options that `negolab` hands over."""
+"""`python -m negolab_widgets.server`: start the pages, or JupyterLab, with the options that `negolab` passes on."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from negolab_widgets.server.logs import print_warning
 
 def main() -> None:
     """Run a server; print an error as one line to stderr and exit with code 2."""
-    # A handler that is set here is the default again in the children, also where we were started with SIGINT ignored.
+    # A handler set here reverts to the default in the children, even if we were started with SIGINT ignored.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:

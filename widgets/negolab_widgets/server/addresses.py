@@ -1,4 +1,4 @@
-"""The address under which a study is served, and the combinations of options that would not be safe."""
+"""The address at which a study is served, and the combinations of options that would be unsafe."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 
 class Address(NamedTuple):
-    """A public address such as `https://lab.example/study/`: scheme, host as browsers send it, path between slashes."""
+    """A public address such as `https://lab.example/study/`: the scheme, the host as browsers send it, and the path
+    between slashes."""
 
     scheme: str
     host: str
@@ -24,7 +25,7 @@ class Address(NamedTuple):
 
 
 def is_loopback(host: str) -> bool:
-    """Return True if only this machine can reach that host."""
+    """Return True if only this machine can reach the host."""
     try:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
@@ -32,7 +33,7 @@ def is_loopback(host: str) -> bool:
 
 
 def parse_public_url(url: str) -> Address:
-    """Parse a public address; raise ValueError if it is none, or not encrypted."""
+    """Parse a public address; raise ValueError if it is invalid or not encrypted."""
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -52,12 +53,13 @@ def parse_public_url(url: str) -> Address:
 
 
 def local_address(port: int) -> Address:
-    """Return an address of this machine only."""
+    """Return an address that only this machine can reach."""
     return Address("http", f"127.0.0.1:{port}", "/")
 
 
 def serving_address(options: ServeOptions) -> Address:
-    """Return the participants' address; raise ValueError with one line for an unsafe combination of options."""
+    """Return the participants' address; raise ValueError with a one-line message for an unsafe combination of
+    options."""
     if (options.certfile is None) != (options.keyfile is None):
         raise ValueError("--certfile and --keyfile belong together: give both")
     if options.public_url is None:

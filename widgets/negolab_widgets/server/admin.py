@@ -1,6 +1,6 @@
 """The researcher's server: `python -m negolab_widgets.server.admin NOTEBOOK ...`, on this machine, behind a token.
 
-The token is read from the environment, where nothing else sees it, and taken out of it before a kernel starts.
+The token is read from the environment, where nothing else sees it, and removed from it before a kernel starts.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from negolab_widgets.server.server import DashboardServer
 
 
 class AdminPage(CheckedHandler):
-    """A page by name; the first time with the token in the address, which then becomes a cookie."""
+    """A page by name; the first request carries the token in the address, which then becomes a cookie."""
 
     SUPPORTED_METHODS = ("GET",)
 
@@ -50,7 +50,7 @@ class AdminPage(CheckedHandler):
 
 
 class Metrics(CheckedHandler):
-    """Numbers for Prometheus, which name nobody and need no token."""
+    """Metrics for Prometheus, which identify nobody and require no token."""
 
     needs, SUPPORTED_METHODS = "nothing", ("GET",)
 
@@ -62,7 +62,7 @@ class Metrics(CheckedHandler):
 
 
 class Health(CheckedHandler):
-    """Status 200 while people can be served, else 503 with the reason."""
+    """Status 200 while people can be served, otherwise 503 with the reason."""
 
     needs, SUPPORTED_METHODS = "nothing", ("GET",)
 
@@ -75,7 +75,7 @@ class Health(CheckedHandler):
 
 
 class AdminServer(DashboardServer):
-    """Serve every page and every kernel to whoever has the token."""
+    """Serve every page and kernel to anyone who has the token."""
 
     names = Unicode("play", config=True, help="The pages beside the notebook, by name, with spaces between.")
 
@@ -103,7 +103,7 @@ class AdminServer(DashboardServer):
         return [(r"metrics", Metrics), (r"healthz", Health), (rf"({'|'.join(self.available)})?", AdminPage)]
 
     async def ask_host(self) -> tuple[str, str]:
-        """Return the host's numbers, and why there are none; both empty without a host."""
+        """Return the host's metrics, and the reason if there are none; both are empty without a host."""
         if self.host is None:
             return "", ""
         try:
@@ -121,11 +121,11 @@ class AdminServer(DashboardServer):
         return "researcher"
 
     def give_cookie(self, handler: CheckedHandler) -> None:
-        """Let the browser show the token from now on."""
+        """Have the browser send the token from now on."""
         handler.set_cookie(self.cookie, self.secret, path="/", httponly=True, samesite="Lax")
 
     async def open(self, name: str) -> WarmKernel:
-        """Return a kernel with that page: from the pool for the first page, else started now."""
+        """Return a kernel with that page: from the pool for the first page, otherwise started now."""
         if name == self.first:
             await self.pool.tidy()
             warm = self.pool.take() or await self.start_warm_kernel()

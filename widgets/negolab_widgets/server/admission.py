@@ -1,6 +1,6 @@
-"""Admission of visitors to kernels: first come, first served, after those who had fewer of late.
+"""Admission of visitors to kernels: first come, first served, but after those who had fewer recently.
 
-No I/O; the time is an argument.
+No I/O is done here; the time is an argument.
 """
 
 from __future__ import annotations
@@ -13,36 +13,35 @@ KernelState = Literal["here", "gone", "replaced"]
 _MAX_FORMER = 1000
 _MAX_WAITING = 1000
 CALLED = 3.0
-"""Seconds for which a kernel is held for who was told to come in; a page comes at once."""
+"""Seconds for which a kernel is held for a visitor who was told to come in; a page comes right away."""
 LATELY = 600.0
-"""Seconds for which a kernel that was handed out counts: who reloads all the time waits for everybody else."""
+"""Seconds for which a kernel that was handed out counts, so that a visitor who keeps reloading waits for everybody
+else."""
 
 
 class AdmissionQueue:
-    """Give each visitor a place with one kernel, or a place in the queue.
+    """Give each visitor a place with a kernel, or a place in the queue.
 
     Args:
-        most: Places.
-        patience: Seconds without asking after which a visitor loses the place in the queue.
-        keep: Seconds for which a place is kept after its page was closed, enough for a reload.
+        most: Number of places.
+        patience: Seconds without a request after which a visitor loses their place in the queue.
+        keep: Seconds for which a place is kept after its page was closed (long enough for a reload).
     """
 
     def __init__(self, most: int, patience: float = 10.0, keep: float = 15.0) -> None:
         self._most, self._patience, self._keep = most, patience, keep
         self._waiting: dict[str, float] = {}
-        self._called: dict[str, float] = {}  # one in the queue -> when first told to come in
-        self._reserved_until: dict[
-            str, float
-        ] = {}  # a place whose kernel is still to come or has just ended: until when
+        self._called: dict[str, float] = {}  # visitor in the queue -> when first told to come in
+        self._reserved_until: dict[str, float] = {}  # place whose kernel is yet to come or has just ended -> until when
         self._owners: dict[str, str] = {}  # kernel -> visitor
-        self._former: dict[str, str] = {}  # a kernel that another tab replaced -> visitor
+        self._former: dict[str, str] = {}  # kernel replaced by another tab -> visitor
         self._seen: dict[str, float] = {}  # kernel -> when its page last asked
-        self._handed_out: deque[tuple[float, str]] = deque()  # when and to whom, of late
+        self._handed_out: deque[tuple[float, str]] = deque()  # when and to whom, recently
 
-    # The line.
+    # The queue.
 
     def may_enter(self, visitor: str, warm: int, now: float) -> bool:
-        """Return True if the visitor's turn has come, with `warm` kernels ready; otherwise put the visitor into the
+        """Return True if it is the visitor's turn, given `warm` ready kernels; otherwise, put the visitor in the
         queue."""
         self._expire(now)
         places = self.places()
@@ -61,7 +60,7 @@ class AdmissionQueue:
         return False
 
     def enter(self, visitor: str, warm: int, now: float) -> bool:
-        """Do as `may_enter`, and take the place at once, before its kernel is handed out."""
+        """Like `may_enter`, but also take the place immediately, before its kernel is handed out."""
         if not self.may_enter(visitor, warm, now):
             return False
         self._waiting.pop(visitor, None)
@@ -69,11 +68,11 @@ class AdmissionQueue:
         return True
 
     def count_ahead(self, visitor: str) -> int:
-        """Count the visitors before this one."""
+        """Count the visitors ahead of this one."""
         return len(self._waiting_before(visitor))
 
     def waiting(self) -> int:
-        """Count those in the queue."""
+        """Return the number of visitors in the queue."""
         return len(self._waiting)
 
     def _waiting_before(self, visitor: str) -> list[str]:
@@ -82,11 +81,11 @@ class AdmissionQueue:
         return line[: line.index(visitor)]
 
     def places(self) -> set[str]:
-        """Return who has a place."""
+        """Return the visitors who have a place."""
         return self._reserved_until.keys() | set(self._owners.values())
 
     def _is_late(self, visitor: str, now: float) -> bool:
-        """Return True if the visitor was told to come in and did not: nobody waits for them any longer."""
+        """Return True if the visitor was told to come in but did not, so that nobody waits for them any longer."""
         return now - self._called.get(visitor, now) > CALLED
 
     def _expire(self, now: float) -> None:
@@ -120,20 +119,21 @@ class AdmissionQueue:
             self._reserved_until[visitor] = now + self._keep
 
     def owner(self, kernel: str) -> str | None:
-        """Return whose kernel it is, or was before another tab replaced it."""
+        """Return the visitor whose kernel it is, or was before another tab replaced it."""
         return self._owners.get(kernel) or self._former.get(kernel)
 
     def state(self, visitor: str, kernel: str) -> KernelState:
-        """Return the state to tell the kernel's page; somebody else's kernel is as unknown as one that never was."""
+        """Return the state to report to the kernel's page; somebody else's kernel is as unknown as one that never
+        existed."""
         if self._owners.get(kernel) == visitor:
             return "here"
         return "replaced" if self._former.get(kernel) == visitor else "gone"
 
     def record_page_alive(self, kernel: str, now: float) -> None:
-        """Note that the kernel's page has asked."""
+        """Note that the kernel's page has sent a request."""
         if kernel in self._seen:
             self._seen[kernel] = now
 
     def last_seen(self) -> dict[str, float]:
-        """Return when the page of each kernel last asked."""
+        """Return when each kernel's page last sent a request."""
         return dict(self._seen)

@@ -1,4 +1,4 @@
-"""Configuration of Voila and its kernels: settings, notebooks, environments, folders, and the user they run as."""
+"""Configuration of Voila and its kernels: settings, notebooks, environments, folders, and the user that they run as."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from negolab._internal.files import notebooks
 from negolab_widgets.page import SERVED
 
 ADMIN_TOKEN = "NEGOLAB_ADMIN_TOKEN"
-"""The environment variable that brings the researcher's server its token."""
+"""The environment variable that passes the researcher's server its token."""
 PAGE_TITLES = {"play": "Play", "replay": "Replay", "monitor": "Monitor"}
-"""The researcher's pages, as they are linked at the top of each; those whose notebooks are there are served."""
+"""The researcher's pages, as linked at the top of each one; those whose notebooks exist are served."""
 LAB = (sys.executable, "-P", "-c", "import negolab_widgets.server; from jupyterlab.labapp import main; main()")
-"""Starts JupyterLab as lean as our own servers."""
+"""Starts JupyterLab with as small a footprint as our own servers."""
 
-# `unsafe-eval` is what Voila's module loader needs. 'self' is the websocket too. Nothing comes from anywhere else.
+# Voila's module loader needs `unsafe-eval`. 'self' includes the websocket. Nothing comes from anywhere else.
 PAGE_POLICY = "; ".join(
     [
         "default-src 'self' data: blob:",
@@ -40,14 +40,15 @@ PAGE_POLICY = "; ".join(
 """The Content-Security-Policy of a page with a kernel."""
 
 PLOTLY = "jupyterlab-plotly"
-"""The extension that draws figures: megabytes, which a page without figures does not load."""
+"""The extension that draws figures; it is megabytes in size, so a page without figures does not load it."""
 WITH_FIGURES = ("results",)
 """The pages that draw figures."""
 EXTENSIONS = ["@jupyter-widgets/jupyterlab-manager", "@voila-dashboards/widgets-manager8", PLOTLY, "anywidget"]
 
 
 def voila_config() -> Config:
-    """Return what Voila would read from a file. It reads none, so that no file of the user's changes it."""
+    """Return the configuration that Voila would otherwise read from a file; it reads none, so that no user file changes
+    it."""
     return Config(
         Voila={
             "ip": "127.0.0.1",
@@ -67,14 +68,14 @@ def voila_config() -> Config:
             "extension_allowlist": EXTENSIONS,
             "preheat_kernel": False,  # the pool is ours
         },
-        TemplateExporter={"extra_template_basedirs": []},  # templates are code, and the working directory anybody's
+        TemplateExporter={"extra_template_basedirs": []},  # templates are code; the working directory may be anybody's
         KernelManager={
-            # A kernel that died has lost its page: it must be seen to be gone, not come back empty.
+            # A kernel that died has lost its page; it must be seen as gone instead of coming back empty.
             "autorestart": False,
             "transport": "ipc" if os.name == "posix" else "tcp",  # other users of this machine cannot listen to it
         },
         MappingKernelManager={
-            "cull_idle_timeout": 0,  # the sweep of ours ends what nobody looks at
+            "cull_idle_timeout": 0,  # our own sweep ends what nobody looks at
             "buffer_offline_messages": True,
         },
     )
@@ -91,45 +92,45 @@ def dashboard(name: str) -> Path:
 
 
 def kernel_environment(**variables: str) -> dict[str, str]:
-    """Return an environment without anybody's keys, in which Voila finds our templates."""
+    """Return an environment without any keys, in which Voila finds our templates."""
     return environment.scrubbed_environment(JUPYTER_PATH=str(PACKAGE / "share"), **{SERVED: "1"}, **variables)
 
 
 def participants_environment(seats: str, folder: Path) -> dict[str, str]:
-    """Return the environment of the participants' server: the socket of the seats and a folder of its own."""
+    """Return the environment of the participants' server: the socket for seats and a folder of its own."""
     folders = dict.fromkeys(("HOME", "TMPDIR", "IPYTHONDIR", "JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR"), str(folder))
     return kernel_environment(**folders, NEGOLAB_SEATS=seats)
 
 
 def socket_folder() -> tempfile.TemporaryDirectory[str]:
-    """Make a folder for sockets, whose paths may have about a hundred characters in all."""
+    """Make a folder for sockets, whose paths may have only about a hundred characters in total."""
     short = len(tempfile.gettempdir()) <= _MAX_PREFIX or not os.access("/tmp", os.W_OK)
     return tempfile.TemporaryDirectory(prefix="nl-", dir=None if short else "/tmp", ignore_cleanup_errors=True)
 
 
 class KernelUser(NamedTuple):
-    """A user of this machine, as a process is started for it."""
+    """A user of this machine that a process can be started as."""
 
     name: str
     uid: int
     gid: int
 
     def options(self) -> dict[str, Any]:
-        """Return what `Popen` needs to become that user, with no group and no file permission of ours."""
+        """Return the `Popen` options for running as that user, with none of our groups or file permissions."""
         groups = os.getgrouplist(self.name, self.gid)
         return {"user": self.uid, "group": self.gid, "extra_groups": groups, "umask": 0o077}
 
     def give(self, folder: Path) -> None:
-        """Make a folder the user's own."""
+        """Make the user the owner of a folder."""
         os.chown(folder, self.uid, self.gid)
         folder.chmod(0o700)
 
 
 def kernel_user(name: str) -> KernelUser:
-    """Find the user as whom Voila and its kernels run, so that none can read what is ours.
+    """Find the user that Voila and its kernels run as, so that they cannot read our files.
 
     Raises:
-        ValueError: There is no such user, or it cannot run Python and this package.
+        ValueError: There is no such user, or the user cannot run Python and this package.
     """
     if os.name != "posix" or os.geteuid() != 0:
         raise ValueError(f"--kernel-user {name} needs root: only root can start a process for another user")

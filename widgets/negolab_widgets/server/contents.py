@@ -1,4 +1,4 @@
-"""The notebooks that JupyterLab opens, without saved widgets: the page would run the code of theirs before any cell."""
+"""The notebooks that JupyterLab opens, without saved widgets, because the page would run their code before any cell."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing_extensions import override
 
 
 class Contents(AsyncLargeFileManager):  # type: ignore[misc]
-    """Gives out notebooks without the state of their widgets, which are drawn when the cells run."""
+    """Serves notebooks without the state of their widgets, which are drawn when the cells run."""
 
     @override
     async def get(self, path: str, *args: Any, **options: Any) -> Any:

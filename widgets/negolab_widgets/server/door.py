@@ -1,4 +1,4 @@
-"""The door of a server: how many connections an address and a visitor may hold, and how slow each may be."""
+"""Limits on a server's connections: how many an address and a visitor may hold, and how slow each may be."""
 
 from __future__ import annotations
 
@@ -15,27 +15,28 @@ from typing_extensions import override
 from negolab_widgets.server.limits import TokenBuckets
 
 MAX_OF_ADDRESS = 256
-"""Connections of one address that show no good cookie: a class behind one address opens some 200 at once."""
+"""Connections from one address without a valid cookie; a class behind one address opens some 200 at once."""
 MAX_OF_VISITOR = 48
-"""Connections of one visitor: a browser opens six for files, and a websocket or two for each tab."""
+"""Connections from one visitor; a browser opens six for files, and a websocket or two for each tab."""
 HEADER_SECONDS, BODY_SECONDS = 10, 20
-"""Seconds in which a request's headers (or, on a connection that is kept open, the next request) and its body must have
-come."""
+"""Seconds within which a request's headers (or, on a connection that is kept open, the next request) and its body must
+arrive."""
 MAX_HEADERS = 16 << 10
-"""Bytes of a request's headers, cookies included, and of what is read of a connection at once."""
+"""Bytes of a request's headers, including cookies, and bytes read from a connection at once."""
 MAX_HEADER_LINES = 100
-"""Header lines of a request: a browser sends some 20, and thousands take the server milliseconds to parse."""
+"""Header lines of a request; a browser sends some 20, and thousands take the server milliseconds to parse."""
 OPENINGS, OPENINGS_AT_ONCE = 100, 1000
-"""New connections of one address: a second, and at once. Later ones wait, those that would wait too long are closed."""
+"""New connections from one address per second, and at once. Further ones wait; those that would wait too long are
+closed."""
 MAX_STRANGERS = 8192
-"""Connections of all addresses together that show no good cookie."""
+"""Connections without a valid cookie from all addresses together."""
 
 Streams = dict[IOStream, str]
-"""Connections in the order in which they came, and from which address."""
+"""Connections in order of arrival, with their addresses."""
 
 
 def raise_descriptor_limit() -> int:
-    """Raise the soft limit of open descriptors to the hard one and return it."""
+    """Raise the soft limit on open descriptors to the hard limit, and return it."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     most = 1 << 20 if hard == resource.RLIM_INFINITY else hard
     if soft < most:
@@ -44,12 +45,12 @@ def raise_descriptor_limit() -> int:
 
 
 class Connections:
-    """Open connections by who holds them; whoever holds too many loses the oldest.
+    """Open connections by holder; a holder with too many loses the oldest.
 
     Args:
-        of_strangers: Most connections without a good cookie, of all addresses.
-        of_address: Most of these of one address.
-        of_visitor: Most connections of one visitor.
+        of_strangers: Maximum number of connections without a valid cookie from all addresses.
+        of_address: Maximum number of these from one address.
+        of_visitor: Maximum number of connections from one visitor.
     """
 
     def __init__(self, of_strangers: int, of_address: int = MAX_OF_ADDRESS, of_visitor: int = MAX_OF_VISITOR) -> None:
@@ -64,7 +65,8 @@ class Connections:
         _add(stream, address, self._strangers, self._of_strangers)
 
     def recognise(self, stream: IOStream, visitor: str) -> None:
-        """Count a connection as a visitor's from now on, and as nobody else's: a proxy may use one for several."""
+        """Count a connection as this visitor's from now on, and no longer as anyone else's; a proxy may use one for
+        several."""
         own = self._by_visitor.setdefault(visitor, {})
         if stream in own:
             return
@@ -74,7 +76,7 @@ class Connections:
         _add(stream, address, own, self._of_visitor)
 
     def prune(self) -> None:
-        """Forget connections that are closed."""
+        """Forget closed connections."""
         _forget_closed(self._strangers)
         for groups in (self._by_address, self._by_visitor):
             for key, group in list(groups.items()):
@@ -102,16 +104,16 @@ def _forget_closed(group: Streams) -> None:
 
 
 class Door(HTTPServer):
-    """An HTTP server that bounds its connections."""
+    """An HTTP server that limits its connections."""
 
     connections: Connections
     openings: TokenBuckets | None
-    """None behind a proxy, whose connections are all of one address."""
+    """None behind a proxy, whose connections all come from one address."""
 
     @override
     def start_request(self, server_conn: object, request_conn: HTTPConnection) -> HTTPMessageDelegate:
-        # Tornado counts the bytes of headers, not their lines, and reads a body before it asks whether it is taken; it
-        # has no place for either but its parser.
+        # Tornado counts the bytes of headers, not their lines, and reads a body before checking whether it is accepted;
+        # the only place to change either is its parser.
         connection: Any = request_conn
         parse = connection._parse_headers
 
@@ -140,18 +142,18 @@ class Door(HTTPServer):
             serve(stream, address)
 
     def recognise(self, request: HTTPServerRequest, visitor: str) -> None:
-        """Note that a request is a visitor's, whose connections strangers cannot crowd out."""
+        """Note that a request comes from a visitor, whose connections strangers cannot crowd out."""
         connection: Any = request.connection
         self.connections.recognise(connection.stream, visitor)
 
 
 def make_door(app: Application, *, behind_proxy: bool, ssl_options: dict[str, Any] | None) -> Door:
-    """Make the server of an application.
+    """Make the server for an application.
 
     Args:
         app: The application.
-        behind_proxy: All connections come from one proxy, so that their address tells nothing.
-        ssl_options: Certificate and key, if it does TLS itself.
+        behind_proxy: All connections come from one proxy, so their address says nothing.
+        ssl_options: Certificate and key, if it handles TLS itself.
     """
     door = Door(
         app,
@@ -162,7 +164,7 @@ def make_door(app: Application, *, behind_proxy: bool, ssl_options: dict[str, An
         idle_connection_timeout=HEADER_SECONDS,
         body_timeout=BODY_SECONDS,
     )
-    # Half of the descriptors stays for known visitors, kernels and files.
+    # Half of the descriptors are reserved for known visitors, kernels and files.
     strangers = min(MAX_STRANGERS, raise_descriptor_limit() // 2)
     door.openings = None if behind_proxy else TokenBuckets(rate=OPENINGS, burst=OPENINGS_AT_ONCE)
     door.connections = Connections(strangers, strangers if behind_proxy else MAX_OF_ADDRESS)

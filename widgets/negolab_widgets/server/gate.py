@@ -1,6 +1,6 @@
 """The participants' server: `python -m negolab_widgets.server.gate NOTEBOOK --Gate.seats=SOCKET ...`.
 
-Whoever has no valid link gets a small page and no kernel; whoever has one gets a warm kernel, or waits.
+Visitors without a valid link get a small page and no kernel; those with one get a warm kernel, or wait.
 """
 
 from __future__ import annotations
@@ -29,18 +29,19 @@ from negolab_widgets.server.routes import JoinPage, ParticipantPage, ProxyCheck,
 from negolab_widgets.server.server import DashboardServer
 
 REPLACED_GRACE = 6.0
-"""Seconds after which a replaced kernel is ended: its page has been told by then."""
+"""Seconds after which a replaced kernel is ended; its page has been told by then."""
 AWAY_AFTER = 5.0
-"""Seconds without a request of a page (they come every four) or an answer to a ping (sent every two) after which its
-person counts as away."""
+"""Seconds without a request from a page (sent every four seconds) or an answer to a ping (sent every two) after which
+its user counts as away."""
 KERNEL_MEMORY = 512 * MIB
-"""Data of a participant's kernel, which takes some 280 MiB; one that needs more dies, and its page gets a new one."""
+"""Limit on a participant's kernel's data, of which it uses some 280 MiB; one that needs more dies, and its page gets a
+new one."""
 COMPUTING = 0.1
-"""Seconds of a processor that a visitor's kernels may take each second, beside those at once."""
+"""Processor seconds that a visitor's kernels may use each second, in addition to a burst."""
 
 
 class Gate(DashboardServer):
-    """Serve participants, each with a link and a kernel of their own."""
+    """Serve participants, each with their own link and kernel."""
 
     seats = Unicode("", config=True, help="The host's socket for seats.")
     max_kernels = Integer(30, config=True, help="Visitors with a kernel at the same time.")
@@ -51,7 +52,7 @@ class Gate(DashboardServer):
     kind = "gate"
     max_frame = 128 * KIB
     kernel_memory = KERNEL_MEMORY
-    # What a visitor sends to a kernel must not write to the terminal of the one who serves.
+    # Nothing that a visitor sends to a kernel may write to the server operator's terminal.
     kernel_options: ClassVar[dict[str, Any]] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
 
     @override
@@ -59,13 +60,13 @@ class Gate(DashboardServer):
         super().initialize(argv)
         self.host = HostClient(self.seats)
         self.queue = AdmissionQueue(self.max_kernels, self.patience, self.keep_place)
-        self.openings = TokenBuckets(rate=0.2, burst=6)  # how often one visitor may ask for a new kernel
-        # A class behind one address may come together; a program that makes people of itself must go slowly.
+        self.openings = TokenBuckets(rate=0.2, burst=6)  # how often a visitor may ask for a new kernel
+        # A class behind one address may arrive together; a program that poses as many people must go slowly.
         self.newcomers = TokenBuckets(rate=1 / 20, burst=40)
         self.crowds = AddressQuota(max(1, self.max_kernels * 3 // 4))
         self._silent: set[str] = set()
         self.computing = TokenBuckets(COMPUTING, self.computing_at_once)
-        self._computed: dict[str, float] = {}  # kernel -> seconds of a processor that were counted
+        self._computed: dict[str, float] = {}  # kernel -> processor seconds counted so far
 
     @override
     def pages(self) -> list[tuple[Any, ...]]:
@@ -79,7 +80,7 @@ class Gate(DashboardServer):
     # Tokens.
 
     def browser_token(self, handler: CheckedHandler) -> str:
-        """Return the token that the browser shows."""
+        """Return the token that the browser sends."""
         return (handler.get_cookie(self.cookie) or "")[:300]
 
     @override
@@ -88,7 +89,7 @@ class Gate(DashboardServer):
         if not token:
             raise RefusedRequest(403)
         info = self.host.known(token, BELIEVED) or await self.look_up_token(handler, token)
-        if info.visitor is None:  # the open link is nobody's seat
+        if info.visitor is None:  # the open link is not anyone's seat
             raise RefusedRequest(403)
         return info.visitor
 
@@ -103,10 +104,10 @@ class Gate(DashboardServer):
     async def look_up_token(
         self, handler: CheckedHandler, token: str, query: Mapping[str, str] | None = None
     ) -> TokenInfo:
-        """Ask the host about a token, unless too many bad ones came from that address."""
+        """Ask the host about a token, unless too many invalid ones came from its address."""
         known = self.host.known(token)
         if known is not None and known.visitor is not None:
-            # A token that was good before is no guess: its owner is not held up by others behind the same address.
+            # A token that was valid before is not a guess, so others behind the same address do not hold up its owner.
             return await self.host.admit(token, query)
         self.checks.count_guess(handler.request)
         info = await self.host.admit(token, query)
@@ -114,7 +115,7 @@ class Gate(DashboardServer):
         return info
 
     async def is_valid(self, token: str) -> bool:
-        """Return True if a token that a browser holds is still somebody's."""
+        """Return True if a token held by a browser still belongs to somebody."""
         try:
             info = self.host.known(token, BELIEVED) or await self.host.admit(token)
         except RefusedRequest:
@@ -122,7 +123,8 @@ class Gate(DashboardServer):
         return info.visitor is not None
 
     async def join(self, handler: CheckedHandler, token: str, query: Mapping[str, str], *, is_open: bool) -> str:
-        """Return the personal token behind a link; the open link makes only so many new people for one address."""
+        """Return the personal token behind a link; the open link creates only a limited number of new people per
+        address."""
         if is_open and (wait := self.newcomers.take(self.checks.address(handler.request))):
             raise RefusedRequest(429, gate_texts.CROWDED, after=wait)
         return str((await self.host.ask("/join", token=token, query=dict(query)))["token"])
@@ -130,10 +132,10 @@ class Gate(DashboardServer):
     # Kernels.
 
     async def hand_out_kernel(self, handler: CheckedHandler) -> WarmKernel | None:
-        """Return a kernel for a visitor whose turn has come, else None; it speaks for the participant before its page
-        is sent."""
-        await self.host.ask("/health")  # while it is away it could give nobody a seat
-        await self.pool.tidy()  # a kernel that died while it was warm is given to nobody
+        """Return a kernel if it is the visitor's turn, else None; the kernel is bound to the participant before its
+        page is sent."""
+        await self.host.ask("/health")  # while it is away, it could not give anyone a seat
+        await self.pool.tidy()  # a kernel that died while warm is not given to anyone
         if self.is_over_quota(handler) or not self.queue.enter(handler.visitor, len(self.pool), time.monotonic()):
             return None
         if wait := self.computing.take(handler.visitor, 0) or self.openings.take(handler.visitor):
@@ -148,14 +150,14 @@ class Gate(DashboardServer):
         return warm
 
     def is_over_quota(self, handler: CheckedHandler) -> bool:
-        """Return True if enough visitors of the open link are there from that address."""
+        """Return True if the open link already has enough visitors from that address."""
         info = self.host.known(self.browser_token(handler))
         if info is None or not info.by_open:
             return False
         return self.crowds.full(handler.visitor, self.checks.address(handler.request), self.queue.places())
 
     async def _bind_kernel(self, token: str, kernel: str) -> None:
-        """Tell the host; a kernel of which it is not sure whether it was told is given to nobody else."""
+        """Tell the host whose kernel it is; if the host may not have heard, the kernel is not given to anyone else."""
         try:
             await self.host.ask("/bind", token=token, kernel=kernel)
         except RefusedRequest:
@@ -194,14 +196,14 @@ class Gate(DashboardServer):
         self._silent &= last_seen.keys()
         for kernel, seen in last_seen.items():
             if now - seen > AWAY_AFTER:
-                # Told anew each time: the host may have been started again.
+                # Told again each time, because the host may have been restarted.
                 self.run_later(self._tell_away(kernel, True))
         self._end_busy()
         await super().sweep()
         self.run_later(self._report())
 
     def _end_busy(self) -> None:
-        """End kernels that compute without end, which a message can bring about; their pages get new ones."""
+        """End kernels that compute endlessly, which a message can cause; their pages get new ones."""
         self._computed = {kernel: used for kernel, used in self._computed.items() if kernel in self.kernel_manager}
         for kernel, before in list(self._computed.items()):
             self._computed[kernel] = used = max(before, self._processor_seconds(kernel))
@@ -215,7 +217,7 @@ class Gate(DashboardServer):
         return processor_seconds(self.kernel_manager.get_kernel(kernel).provisioner.pid)
 
     async def _report(self) -> None:
-        """Report to the host; what it did not hear, it hears with the next sweep."""
+        """Report to the host; anything that did not get through is sent with the next sweep."""
         numbers = GateNumbers(
             kernels=len(self.queue.last_seen()),
             max_kernels=self.max_kernels,
@@ -228,7 +230,8 @@ class Gate(DashboardServer):
             await self.host.ask("/gate", **msgspec.structs.asdict(numbers))
 
     async def _tell_away(self, kernel: str, is_away: bool) -> None:
-        """Tell the host; what it did not hear, it is told with the next request or sweep."""
+        """Tell the host whether a user is away; if that does not get through, it is sent with the next request or
+        sweep."""
         if is_away:
             self._silent.add(kernel)
         with contextlib.suppress(RefusedRequest):

@@ -1,8 +1,8 @@
 """The filter between a browser and a kernel.
 
-Voila refuses to run code a browser sends, but by itself lets it overwrite any widget, start subshells, and read
-tracebacks and the source of cells. Here only widget messages pass, as many as a visitor's budget allows; they are
-forwarded as they came.
+Voila refuses to run code sent by a browser, but on its own lets it overwrite any widget, start subshells, and read
+tracebacks and the source of cells. Here, only widget messages pass, as many as a visitor's budget allows, and they are
+forwarded unchanged.
 """
 
 from __future__ import annotations
@@ -21,18 +21,19 @@ from traitlets import Set, Unicode
 from negolab_widgets.server.limits import STATES_COST
 
 PROTOCOL = "v1.kernel.websocket.jupyter.org"
-"""The one protocol that is offered: its frames carry a message's parts as the kernel takes them."""
+"""The only protocol offered; its frames carry a message's parts as the kernel takes them."""
 MAX_PARTS = 64
-"""Parts of a message, its buffers included; widgets of ours send none."""
+"""Maximum number of parts of a message, including buffers; our widgets send no buffers."""
 MAX_UNSENT = 4 << 20
-"""Bytes that may wait for a page which does not read them; then its websocket is closed, and the page comes back."""
+"""Bytes that may wait for a page that does not read them; beyond that, its websocket is closed, and the page
+reconnects."""
 TOO_SLOW = (1013, "the page reads too slowly")
 
 
 def is_well_formed(frame: str | bytes) -> bool:
-    """Check that a frame's offsets lie in it and rise.
+    """Check that a frame's offsets lie within it and increase.
 
-    Jupyter's reader believes the table of offsets: a forged one would have it build lists of billions of entries.
+    Jupyter's reader trusts the table of offsets, so a forged one would make it build lists with billions of entries.
     """
     if isinstance(frame, str) or len(frame) < 8:
         return False
@@ -45,7 +46,7 @@ def is_well_formed(frame: str | bytes) -> bool:
 
 
 class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
-    """A kernel's websocket that passes what widgets need, in both directions, and drops the rest."""
+    """A kernel's websocket that passes what widgets need, in both directions, and drops everything else."""
 
     allow_in = Set(Unicode(), {"comm_msg", "comm_info_request", "kernel_info_request", "comm_open"}, config=True)
     allow_out = Set(
@@ -64,7 +65,7 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         },
         config=True,
     )
-    # The one comm that a browser opens itself: how ipywidgets loads the state of what is shown.
+    # The only comm that a browser opens itself, with which ipywidgets loads the state of what is shown.
     allow_targets = Set(Unicode(), {"jupyter.widget.control"}, config=True)
 
     _has_logged = False
@@ -91,7 +92,7 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
             self.session.send_raw(self.channels["shell"], parts)
 
     def _read(self, frame: str | bytes) -> list[bytes] | None:
-        """Return the parts of a message that widgets need, None for any other."""
+        """Return the parts of a message that widgets need; None for any other."""
         if not is_well_formed(frame):
             return None
         try:
@@ -111,7 +112,8 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         return isinstance(data, dict) and data.get("method") == "request_states"
 
     def _log_dropped(self, error: Exception) -> None:
-        """Log once why a message was dropped, so that nobody fills a disk, without the text, which may quote it."""
+        """Log why a message was dropped: only once, so that nobody can fill the disk, and without the text, which may
+        quote it."""
         if not self._has_logged:
             self.log.error("guard: dropped a message that cannot be read (%s)", type(error).__name__)
         self._has_logged = True
@@ -130,7 +132,7 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
             self._send(serialize_msg_to_ws_v1(parts[1:], stream.channel))
 
     def disconnect(self) -> None:
-        """Disconnect; a page may go again before it was connected, or answered, and leaves nothing open then either."""
+        """Disconnect; a page that leaves before it is connected or answered leaves nothing open either."""
         if self._nudged is not None:
             self._nudged.cancel()
         if not self._is_connected:
@@ -140,7 +142,7 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         self._is_connected = False
         super().disconnect()
         self.channels: dict[str, Any] = {}
-        # Jupyter keeps what comes for a page that may be back, without a bound.
+        # Jupyter keeps what arrives for a page that may return, without a limit.
         kept = self.multi_kernel_manager._kernel_buffers.get(self.kernel_id)
         if kept is not None and kept["session_key"] == self.session_key:
             self._unsent = 0
@@ -148,7 +150,7 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
                 stream.on_recv(partial(self._keep, kept["buffer"], channel))
 
     def _keep(self, kept: list[tuple[str, list[bytes]]], channel: str, message: list[bytes]) -> None:
-        """Keep a message for a page whose connection is lost, unless too much waits for it already."""
+        """Keep a message for a page whose connection is lost, unless too much is already waiting."""
         if self._unsent > MAX_UNSENT:
             return
         kept.append((channel, message))
@@ -158,13 +160,13 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
             self._give_up()
 
     def _give_up(self) -> None:
-        """End the kernel of a page that has missed something: it reloads and gets a new one."""
+        """End the kernel of a page that has missed something; the page reloads and gets a new one."""
         server = self.websocket_handler.server
         server.refusals["slow page"] += 1
         server.run_later(server.end(self.kernel_id))
 
     def _send(self, frame: bytes) -> None:
-        """Send a frame, unless the visitor has had too much or does not read what came before."""
+        """Send a frame, unless the visitor has received too much or is not reading what came before."""
         handler, size = self.websocket_handler, len(frame)
         if self._unsent > MAX_UNSENT or handler.server.traffic.outgoing.take(handler.visitor, size):
             handler.close(*TOO_SLOW)
@@ -174,7 +176,7 @@ class GuardedConnection(ZMQChannelsWebsocketConnection):  # type: ignore[misc]
         def sent(future: Future[None]) -> None:
             self._unsent -= size
             if not future.cancelled():
-                future.exception()  # a closed websocket is told by its own end
+                future.exception()  # a closed websocket is reported by its own handler
 
         try:
             future = handler.write_message(frame, binary=True)

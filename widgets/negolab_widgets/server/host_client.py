@@ -1,4 +1,4 @@
-"""The gate's client of the host's socket for seats."""
+"""The gate's client for the host's socket for seats."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from negolab_widgets.server.requests import RefusedRequest
 
 
 class Unreachable(RefusedRequest):
-    """The host does not answer, for now."""
+    """The host does not answer at the moment."""
 
 
 class Denied(RefusedRequest):
-    """The host does not know the token, or not any more; says why in one sentence."""
+    """The host does not know the token, or no longer does; the message says why in one sentence."""
 
 
 class TokenInfo(NamedTuple):
-    """The host's answer on a token. `visitor` is None for the open link, which gives everybody a link of their own;
-    `by_open`: who holds the token came by the open link. `names`: the open link carries a panel's id."""
+    """The host's answer about a token. `visitor` is None for the open link, which gives everybody their own link;
+    `by_open`: the token's holder came by the open link. `names`: the open link carries a panel's ID."""
 
     visitor: str | None
     title: str
@@ -32,15 +32,15 @@ class TokenInfo(NamedTuple):
 
 
 MAX_KNOWN = 10_000
-"""Tokens whose last answer is kept."""
+"""Maximum number of tokens whose last answer is kept."""
 BELIEVED = 10.0
-"""Seconds for which the host's answer on a good token is believed."""
+"""Seconds for which the host's answer about a valid token is trusted."""
 
 
 class HostClient:
-    """Ask the host over its Unix socket; each call opens a new connection, so that a host started again is found.
+    """Ask the host over its Unix socket; each call opens a new connection, so that a restarted host is found.
 
-    The last answers on good tokens are kept by digests, so that nobody who reads this memory has a link.
+    The last answers about valid tokens are stored by digest, so that nobody who reads this memory obtains a link.
     """
 
     def __init__(self, socket: str) -> None:
@@ -52,14 +52,14 @@ class HostClient:
         self._known: dict[bytes, tuple[TokenInfo, float]] = {}
 
     def known(self, token: str, within: float = inf) -> TokenInfo | None:
-        """Return the last answer on a good token, if it came in these last seconds."""
+        """Return the last answer about a valid token if it came within the last `within` seconds."""
         info, at = self._known.get(_digest(token), (None, -inf))
         return info if time.monotonic() - at <= within else None
 
     async def admit(self, token: str, query: Mapping[str, str] | None = None) -> TokenInfo:
-        """Look up a token; uses nothing up. `query` is what came with a link, such as the id that a panel adds.
+        """Look up a token, without using it up. `query` is what came with a link, such as the ID that a panel adds.
 
-        While the host is away its last answer holds, so that the pages of those who are there stay open.
+        While the host is away, its last answer holds, so that the pages of current visitors stay open.
         """
         digest = _digest(token)
         try:
@@ -80,11 +80,11 @@ class HostClient:
         return info
 
     async def ask(self, path: str, **body: Any) -> dict[str, Any]:
-        """Ask a route, and return its answer.
+        """Send a request to a route, and return its answer.
 
         Args:
             path: Path of the route, such as "/bind".
-            **body: Fields of the JSON body; none: the route is only read.
+            **body: Fields of the JSON body (none: the route is only read).
 
         Raises:
             Denied: The host does not know the token.

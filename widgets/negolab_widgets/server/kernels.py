@@ -1,4 +1,4 @@
-"""A pool of kernels that have already run a page's cells, so that no visitor waits for one to start."""
+"""A pool of kernels that have already run a page's cells, so that no visitor has to wait for one to start."""
 
 from __future__ import annotations
 
@@ -18,9 +18,10 @@ from voila.utils import get_page_config
 from negolab_widgets.server.config import PLOTLY, WITH_FIGURES
 
 MAX_PAUSE = 30.0
-"""Seconds between tries, at most, when kernels do not start."""
+"""Maximum number of seconds between attempts when kernels do not start."""
 CALM = 2.0
-"""Seconds until a kernel that was taken has a successor, unless somebody comes: a start slows the page that loads."""
+"""Seconds until a kernel that was taken is replaced, unless somebody comes; starting one slows the page being
+loaded."""
 
 
 class WarmKernel(NamedTuple):
@@ -31,7 +32,8 @@ class WarmKernel(NamedTuple):
 
 
 class KernelPool:
-    """Keep `size` warm kernels, started at most `at_once` at a time: a few soon rather than all of them late."""
+    """Keep `size` warm kernels, starting at most `at_once` at a time, so that a few are ready soon rather than all of
+    them late."""
 
     def __init__(
         self,
@@ -52,7 +54,7 @@ class KernelPool:
         return len(self._warm)
 
     def take(self) -> WarmKernel | None:
-        """Take the kernel that has been warm longest; its successor starts when the page that took it has loaded."""
+        """Take the kernel that has been warm longest; its replacement starts once the page that took it has loaded."""
         if not self._warm:
             self.fill()
             return None
@@ -60,7 +62,7 @@ class KernelPool:
         return self._warm.popleft()
 
     def fill(self) -> None:
-        """Start missing kernels; after a failure only when some time has passed."""
+        """Start missing kernels, but after a failure only once some time has passed."""
         while not self._closed and time.monotonic() >= self._again:
             if len(self._heating) >= self._at_once or len(self._warm) + len(self._heating) >= self._size:
                 return
@@ -69,14 +71,14 @@ class KernelPool:
             task.add_done_callback(self._heated)
 
     async def tidy(self) -> None:
-        """Drop kernels that died while they waited, and fill up."""
+        """Drop kernels that died while waiting, and refill the pool."""
         for warm in list(self._warm):
             if not await self._alive(warm.kernel) and warm in self._warm:
                 self._warm.remove(warm)
         self.fill()
 
     def close(self) -> None:
-        """Start no more."""
+        """Start no more kernels."""
         self._closed = True
         for task in self._heating:
             task.cancel()
@@ -126,18 +128,18 @@ async def render_page(app: Any, notebook: str) -> WarmKernel:
 
 
 KERNEL_NICENESS = 5
-"""Kernels give way to the servers, on which all pages wait."""
+"""Kernels give way to the servers, which all pages wait for."""
 
 
 def limit_process(pid: int, memory: int) -> None:
-    """Bound the data of a process (heap and private mappings, in bytes; 0: unbounded), and lower its priority."""
+    """Limit a process's data (heap and private mappings, in bytes; 0: unlimited), and lower its priority."""
     if memory and sys.platform == "linux":
         resource.prlimit(pid, resource.RLIMIT_DATA, (memory, memory))
     os.setpriority(os.PRIO_PROCESS, pid, KERNEL_NICENESS)
 
 
 def processor_seconds(pid: int) -> float:
-    """Return how long a process has been computing; 0 where that cannot be told."""
+    """Return the processor time of a process in seconds; 0 if it cannot be determined."""
     try:
         user, system = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[11:13]
     except OSError:

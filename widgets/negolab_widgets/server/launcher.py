@@ -1,5 +1,5 @@
-"""Start the host and the Voilas of `serve`, `replay` and `results`, test them, announce them and keep them running;
-start JupyterLab."""
+"""Start the host and the Voila servers of `serve`, `replay` and `results`, test them, announce them and keep them
+running; start JupyterLab."""
 
 from __future__ import annotations
 
@@ -50,28 +50,29 @@ from negolab_widgets.tables import table
 
 
 class LaunchOptions(ServeOptions, frozen=True, tag="serve"):
-    """Options of `negolab serve`, and of tests: another host, another page, another server for participants."""
+    """Options of `negolab serve`, plus some for tests: another host, another page, another server for participants."""
 
     trial: Literal["models", "stand-ins"] | None = None
-    """Browsers try the study: who plays for language models, they or others."""
+    """Set if browsers try out the study; says who plays for language models: the models themselves or stand-ins."""
     host_module: str = "negolab.studies.server"
     gate_module: str = "negolab_widgets.server.gate"
     study_page: Path | None = None
 
     @property
     def database(self) -> str:
-        """The named database, else one beside the study, where `negolab study` looks too, or with the records."""
+        """The named database; by default, one next to the study, where `negolab study` also looks, or with the
+        records."""
         default = self.out / "negolab.db" if self.study is None else self.study.with_suffix(".db")
         return self.db if self.db and "://" in self.db else str(Path(self.db or default).resolve())
 
     def host_config(self) -> HostConfig:
-        """Return what only the host learns: the database's address, and the keys of models."""
+        """Return what only the host is told: the database's address, and the keys of models."""
         return build_host_config(self.database, self.base_urls or (), self.budget, os.environ, self.prices or ())
 
     def links_command(self, address: Address) -> str:
-        """Return the command that prints links to what is served here."""
+        """Return the command that prints links to what is served."""
         options = [] if address.url == LOCAL_URL else ["--url", address.url]
-        # An address with a password is not for the terminal either.
+        # An address with a password must not be shown on the terminal either.
         may_print = self.db is not None and _without_password(self.database) == self.database
         options += ["--db", self.database] if may_print else []
         command = shlex.join(["negolab", "study", "links", str(self.study), "-n", "20", *options])
@@ -82,7 +83,7 @@ Options = LaunchOptions | PageOptions | LabOptions
 
 
 def parse_options(text: str) -> Options:
-    """Parse options as `negolab` encodes them; `ValueError` if they are none."""
+    """Parse options as encoded by `negolab`; raise ValueError if they are invalid."""
     try:
         options: Options = msgspec.json.decode(text, type=Options, dec_hook=lambda kind, value: kind(value))
     except msgspec.DecodeError as error:
@@ -104,7 +105,7 @@ def run(options: Options) -> int:
 
 @dataclass(frozen=True)
 class Sockets:
-    """The host's two sockets, in a folder that others can pass through but not list."""
+    """The host's two sockets, in a folder that others can traverse but not list."""
 
     folder: Path
 
@@ -151,9 +152,9 @@ def run_serve(options: LaunchOptions) -> None:
 
 
 def run_page(options: PageOptions) -> None:
-    """Serve one page of the researcher's, which finds in its environment what it shows, until interrupted.
+    """Serve one of the researcher's pages, which finds in its environment what to show, until interrupted.
 
-    Where models are known, a host has their keys, and plays the branches that continue with them.
+    If models are known, a host has their keys, and plays the branches that continue with them.
     """
     host_config = build_host_config("", options.base_urls or (), None, os.environ)
     check_port_free("127.0.0.1", options.port)
@@ -181,7 +182,7 @@ _FOR_STUDIES = ("host", "public_url", "behind_proxy", "certfile", "kernel_user",
 
 
 def _check_options(options: LaunchOptions) -> tuple[Address, config.KernelUser | None]:
-    """Refuse what would not be safe, before anything is started."""
+    """Refuse unsafe options before anything is started."""
     options.host_config().models()
     if options.study is None:
         defaults = LaunchOptions()
@@ -202,7 +203,7 @@ def _check_options(options: LaunchOptions) -> tuple[Address, config.KernelUser |
 
 
 def _check_tables(options: LaunchOptions) -> None:
-    """Raise ValueError if a game of the user's own names a table that cannot be imported."""
+    """Raise ValueError if one of the user's own games names a table that cannot be imported."""
     own: list[str] = []
     if options.study is not None and options.study_page is None:
         own.append(read_study(options.study).game)
@@ -212,7 +213,7 @@ def _check_tables(options: LaunchOptions) -> None:
 
 
 def check_port_free(host: str, port: int, option: str = "--port") -> None:
-    """Raise RuntimeError, in one line, if the port is in use."""
+    """Raise RuntimeError, with a one-line message, if the port is in use."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -227,7 +228,7 @@ def check_port_free(host: str, port: int, option: str = "--port") -> None:
 
 @contextlib.contextmanager
 def _children() -> Iterator[tuple[Path, list[Child]]]:
-    """Make a folder for sockets and a list of children; those that were added are terminated afterwards."""
+    """Make a folder for sockets and a list of children; those added to it are terminated afterward."""
     children: list[Child] = []
     with config.socket_folder() as folder, terminating(children):
         yield Path(folder), children
@@ -236,7 +237,7 @@ def _children() -> Iterator[tuple[Path, list[Child]]]:
 def _study_host_child(options: LaunchOptions, sockets: Sockets, user: config.KernelUser | None) -> Child:
     study: list[str] = []
     if options.study is not None:
-        # A copy for nobody else to read: what is edited later counts from the next `serve` on.
+        # A copy that nobody else can read; later edits take effect at the next `serve`.
         copy = sockets.folder / "study.toml"
         copy.touch(mode=0o600)
         copy.write_bytes(options.study.read_bytes())
@@ -254,7 +255,7 @@ def _study_host_child(options: LaunchOptions, sockets: Sockets, user: config.Ker
 
 
 def _branching_host_child(host_config: HostConfig, sockets: Sockets, modules: list[str]) -> Child:
-    """Make a host for branches alone: what it plays is kept by the page."""
+    """Make a host for branches only; the page saves what it plays."""
     host_config = msgspec.structs.replace(host_config, db=str(sockets.folder / "branches.db"))
     arguments = [f"--module={module}" for module in modules]
     return _host_child(LaunchOptions().host_module, sockets, host_config, arguments)
@@ -267,9 +268,9 @@ def _host_child(module: str, sockets: Sockets, host_config: HostConfig, argument
 
 
 def _start(*children: Child) -> None:
-    """Start children together and wait until each says that it listens; what it refuses, it says itself.
+    """Start children together, and wait until each reports that it is listening; a child that refuses says why itself.
 
-    Only the child knows that its port is its own: another server there would answer too.
+    Only the child knows that the port is its own, because another server there would answer too.
     """
     for child in children:
         child.options["stdout"] = subprocess.PIPE
@@ -293,7 +294,7 @@ def _wait_until_ready(child: Child) -> None:
 
 
 def _read_until_end(stdout: IO[bytes], listens: queue.Queue[bool]) -> None:
-    """Read what a child prints: `listens` gets True for the line "ready", and False when the child ends."""
+    """Read what a child prints: `listens` gets True for the line "ready" and False when the child ends."""
     with contextlib.suppress(ValueError, OSError):  # closed at the end
         for line in stdout:
             if line.strip() == b"ready":
@@ -350,8 +351,8 @@ def _small_texts(options: LaunchOptions) -> dict[str, str]:
 
 
 def _voila_command(module: str, name: str, page: Path, **traits: object) -> list[str]:
-    """Return the command of a server of ours; traits that are None keep their defaults."""
-    # -P: a file of the user's in the working directory is never taken for a module.
+    """Return the command that starts one of our servers; traits that are None keep their defaults."""
+    # -P: a user's file in the working directory is never taken for a module.
     command = [sys.executable, "-P", "-m", module, str(page), f"--{name}.tied=True"]
     return command + [f"--{name}.{trait}={value}" for trait, value in traits.items() if value is not None]
 
@@ -360,7 +361,7 @@ def _reachable_ip(host: str) -> str:
     return {"0.0.0.0": "127.0.0.1", "::": "::1", "": "127.0.0.1"}.get(host, host)
 
 
-# What is printed.
+# Output.
 
 
 def _announce(url: str, where: str, browser: bool) -> None:
@@ -378,11 +379,11 @@ _IGNORED = shutil.ignore_patterns(".ipynb_checkpoints", "__pycache__")
 
 
 _LAB_START = "lab/tree/start.md?file-browser-path=/"
-"""The start page, which the lab's settings show rendered, with the folder beside it."""
+"""The start page, which the lab's settings show rendered, next to the folder."""
 
 
 def run_lab(options: LabOptions) -> int:
-    """Copy the notebooks to the folder (files that are there already stay as they are) and open JupyterLab on it."""
+    """Copy the notebooks to the folder (existing files are left unchanged), and open JupyterLab there."""
     check_port_free("127.0.0.1", options.port)
     folder = options.folder
     _check_lab_folder(folder)
@@ -391,29 +392,29 @@ def run_lab(options: LabOptions) -> int:
     settings = {
         "ServerApp.ip": "127.0.0.1",
         "ServerApp.port": options.port,
-        "ServerApp.port_retries": 0,  # the address that is printed has this one
+        "ServerApp.port_retries": 0,  # the printed address has this port
         "ServerApp.root_dir": folder.resolve(),
         "ServerApp.open_browser": False,
         "ServerApp.allow_root": hasattr(os, "geteuid") and os.geteuid() == 0,
         "ServerApp.contents_manager_class": "negolab_widgets.server.contents.Contents",
         "Application.log_level": "ERROR",
-        "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # others on this machine cannot listen
+        "KernelManager.transport": "ipc" if os.name == "posix" else "tcp",  # other users of this machine cannot listen
     }
     command = [*config.LAB, *(f"--{name}={value}" for name, value in settings.items())]
     # Its settings turn off the question about news, show Markdown rendered, and turn off Voila, which runs a notebook
-    # when its address is fetched, as an image in a stranger's text may do.
-    # Its kernel searches a notebook's folder last, so that a file there is imported in place of no installed module.
+    # when its address is fetched, as an image in a stranger's text can do. Its kernel searches a notebook's folder
+    # last, so that a file there never shadows an installed module.
     paths = absolute_paths()
     for name, first in (("JUPYTER_CONFIG_PATH", "share"), ("JUPYTER_PATH", "share/lab")):
         paths[name] = os.pathsep.join(filter(None, (str(config.PACKAGE / first), paths.get(name))))
     env = {name: text for name, text in os.environ.items() if name not in PATHS}
     env |= {**paths, "JUPYTER_TOKEN": token}
-    # Elsewhere than in the folder, whose templates would be run when a notebook is exported.
+    # Not in the folder, whose templates would be run when a notebook is exported.
     child = Child("JupyterLab", command, env, {"cwd": config.PACKAGE, "umask": -1})
     with terminating([child]):
         process = child.start()
         status, _ = wait_for_answer(lambda: probe("127.0.0.1", options.port, local, f"api/status?token={token}"), child)
-        if status != 200:  # another server answers, which was a little faster
+        if status != 200:  # another server answers that was slightly faster
             raise RuntimeError(f"port {options.port} is in use: choose another with --port")
         where = f"your copy of the notebooks: {folder.resolve()}"
         _announce(f"{local.url}{_LAB_START}&token={token}", where, options.browser)
@@ -421,7 +422,7 @@ def run_lab(options: LabOptions) -> int:
 
 
 def _check_lab_folder(folder: Path) -> None:
-    """Raise `ValueError` for links to elsewhere, which a stranger's folder may hold."""
+    """Raise ValueError for links that lead elsewhere, which a stranger's folder may contain."""
     for source in notebooks().rglob("*"):
         if (target := folder / source.relative_to(notebooks())).is_symlink():
             raise ValueError(f"{target} is a symbolic link, which negolab does not follow here; remove it")

@@ -1,4 +1,4 @@
-"""Limits of what an address or a visitor may use: token buckets, budgets in bytes, a quota per address."""
+"""Limits on what an address or a visitor may use: token buckets, budgets in bytes, and a quota per address."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ from weakref import WeakValueDictionary
 
 
 class TokenBuckets:
-    """Token buckets per key, forgetting the least recently seen: a flood from many addresses fills no memory.
+    """Token buckets per key; the least recently seen are forgotten, so that a flood from many addresses does not fill
+    memory.
 
     Args:
-        rate: Tokens a second.
+        rate: Tokens per second.
         burst: Tokens at once.
-        most: Keys.
+        most: Maximum number of keys.
         clock: Returns the time in seconds.
     """
 
@@ -27,8 +28,8 @@ class TokenBuckets:
         self._left: dict[str, tuple[float, float]] = {}
 
     def take(self, key: str, tokens: float = 1, patience: float = 0.0) -> float:
-        """Take tokens, of those to come too, and return the seconds until they are there; take none if that is longer
-        than `patience`."""
+        """Take tokens, including future ones, and return the seconds until they are available; take none if that
+        exceeds `patience`."""
         now = self._clock()
         left = self._refill(key, now)
         wait = max(0.0, (tokens - left) / self._rate)
@@ -36,7 +37,7 @@ class TokenBuckets:
         return wait
 
     def give_back(self, key: str) -> None:
-        """Return a token that was taken for something that turned out well."""
+        """Return a token that was taken for something that turned out to be fine."""
         now = self._clock()
         self._store(key, min(self._burst, self._refill(key, now) + 1), now)
 
@@ -51,17 +52,18 @@ class TokenBuckets:
 
 
 AT_ONCE = 4
-"""Requests of one visitor, or of one address without a good cookie, that are worked on at the same time."""
+"""Requests from one visitor, or from one address without a valid cookie, that are processed at the same time."""
 
 
 TURN_SECONDS = 2.0
-"""Seconds after which the next request's turn comes although the answer, such as a file, is still being read."""
+"""Seconds after which it is the next request's turn even if the answer, such as a file, is still being read."""
 
 
 class Turns:
-    """Work on a few requests of each key at a time, so that a crowd of connections delays nobody else's next answer.
+    """Process a few requests of each key at a time, so that a crowd of connections does not delay anyone else's next
+    answer.
 
-    Others wait in the order in which they came. A key whose last request is over takes no memory.
+    Others wait in order of arrival. A key whose last request is over takes no memory.
     """
 
     def __init__(self, at_once: int = AT_ONCE, seconds: float = TURN_SECONDS) -> None:
@@ -69,7 +71,7 @@ class Turns:
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     async def take(self, key: str) -> ExitStack:
-        """Wait for a turn, which ends when it is closed, or by itself after some seconds."""
+        """Wait for a turn, which ends when it is closed, or automatically after some seconds."""
         semaphore, turn = self._turns.setdefault(key, asyncio.Semaphore(self._at_once)), ExitStack()
         await semaphore.acquire()
         turn.callback(semaphore.release)
@@ -79,18 +81,20 @@ class Turns:
 
 KIB, MIB = 1 << 10, 1 << 20
 FRAME_COST = KIB
-"""Bytes that a frame counts besides its own: its way through the gate and the kernel."""
+"""Bytes charged for a frame in addition to its own, for its way through the gate and the kernel."""
 STATES_COST = 128 * KIB
-"""Bytes that a request for the state of all widgets counts besides its own: a kernel answers it with all it has."""
+"""Bytes charged for a request for the state of all widgets in addition to its own, because the kernel answers with
+everything it has."""
 SOCKET_COST = 32 * KIB
-"""Bytes that a new websocket counts."""
+"""Bytes charged for a new websocket."""
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """Budgets per visitor, over all its websockets and kernels, in bytes: what comes from a page, and what goes to it.
+    """Budgets per visitor in bytes, over all of the visitor's websockets and kernels, for what comes from a page and
+    what goes to it.
 
-    A page of ours opens with some 200 KiB coming and 1 MiB going, and then sends a few KiB for each reply.
+    Opening one of our pages takes some 200 KiB from it and 1 MiB to it; after that, it sends a few KiB for each reply.
     """
 
     incoming: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=64 * KIB, burst=2 * MIB))
@@ -103,14 +107,15 @@ class Traffic:
 
 
 class AddressQuota:
-    """Limit how many visitors of the open link have a place at the same time from one address."""
+    """Limit how many visitors from one address can have a place through the open link at the same time."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._from: dict[str, str] = {}
 
     def full(self, visitor: str, address: str, places: Collection[str]) -> bool:
-        """Return True if the visitor must wait until another one from there is gone; `places`: who has a place now."""
+        """Return True if the visitor must wait until another one from the address has left; `places` says who has a
+        place now."""
         self._from = {who: where for who, where in self._from.items() if who in places}
         if visitor in places:
             return False

@@ -1,4 +1,4 @@
-"""Logs that name no visitor (no token, no kernel id, no query), and the launcher's console output."""
+"""Logs that do not identify visitors (no token, no kernel ID, no query), and the launcher's console output."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REDACTIONS = (
 
 
 def redact(text: str) -> str:
-    """Remove from a text what a visitor could be known by."""
+    """Remove anything from a text that could identify a visitor."""
     for pattern, instead in _REDACTIONS:
         text = pattern.sub(instead, text)
     return text
@@ -35,7 +35,8 @@ class RedactingFormatter(LogFormatter):
 
 
 class LimitedFilter(logging.Filter):
-    """Pass so many lines a second and say how many were left out, so that no visitor fills a disk."""
+    """Pass a limited number of lines per second and say how many were left out, so that no visitor can fill the
+    disk."""
 
     def __init__(self, rate: float = 2.0, burst: float = 50.0) -> None:
         super().__init__()
@@ -53,7 +54,7 @@ class LimitedFilter(logging.Filter):
 
 
 def configure_logging(*loggers: logging.Logger) -> None:
-    """Log errors only, redacted, on one handler of ours."""
+    """Log only errors, redacted, with one handler of ours."""
     handler = logging.StreamHandler()
     handler.setFormatter(RedactingFormatter("negolab: %(levelname)s %(message)s"))
     handler.addFilter(LimitedFilter())
@@ -63,7 +64,7 @@ def configure_logging(*loggers: logging.Logger) -> None:
 
 
 def print_line(line: str) -> None:
-    """Print a line for whoever started the launcher, at once: others wait for it too."""
+    """Print a line for whoever started the launcher, without buffering, because other processes wait for it too."""
     sys.stdout.write(line + "\n")
     sys.stdout.flush()
 
@@ -74,7 +75,7 @@ def print_warning(line: str) -> None:
 
 
 def write_stderr(text: str) -> None:
-    """Write to the terminal; one that is gone, or a log on a full disk, ends nothing."""
+    """Write to the terminal; if it is gone, or is a log on a full disk, carry on."""
     with contextlib.suppress(OSError):
         sys.stderr.write(text)
         sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""The checks that every request passes, the headers of every answer, and small pages without a kernel."""
+"""The checks that every request must pass, the headers of every answer, and small pages without a kernel."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from negolab_widgets.server.limits import TokenBuckets
 
 _SAFE = ("GET", "HEAD")
 PATIENCE = 10.0
-"""Seconds for which a request that comes too soon waits at most; one that would wait longer is refused."""
+"""Maximum number of seconds that a request that comes too soon waits; one that would wait longer is refused."""
 
 
 class RefusedRequest(HTTPError):
@@ -40,13 +40,14 @@ class RequestChecks:
 
     def __init__(self, hosts: frozenset[str], origins: frozenset[str], *, behind_proxy: bool = False) -> None:
         self.hosts, self.origins, self.behind_proxy = hosts, origins, behind_proxy
-        # A class behind one address may start together: thirty pages ask for some two thousand small files.
+        # A class behind one address may start together, and thirty pages request some two thousand small files.
         self.files = TokenBuckets(rate=400, burst=6000)
         self.requests = TokenBuckets(rate=30, burst=300)
         self.failures = TokenBuckets(rate=0.5, burst=20)
 
     def address(self, request: HTTPServerRequest) -> str:
-        """Return who asks: the peer, or behind a proxy the last address that the proxy named; of IPv6 the network."""
+        """Return the address of the requester: the peer's or, behind a proxy, the last one that the proxy named; for
+        IPv6, the network."""
         named = request.headers.get("X-Forwarded-For", "").rpartition(",")[2].strip() if self.behind_proxy else ""
         try:
             address = ipaddress.ip_address(named or str(request.remote_ip))
@@ -57,13 +58,13 @@ class RequestChecks:
         return str(address)
 
     def check(self, request: HTTPServerRequest, *, is_socket: bool) -> None:
-        """Refuse what is for another host or comes from another site's page."""
+        """Refuse requests for another host or from another site's page."""
         is_for_us = request.headers.get("Host", "").lower() in self.hosts
         if not is_for_us or not self._is_ours(request, writes=is_socket or request.method not in _SAFE):
             raise RefusedRequest(403)
 
     async def pace(self, holder: str, *, is_file: bool) -> None:
-        """Wait until another request of its holder may be answered; refuse it if that is long."""
+        """Wait until another request from the holder may be answered; refuse it if that would take too long."""
         wait = (self.files if is_file else self.requests).take(holder, patience=PATIENCE)
         if wait > PATIENCE:
             raise RefusedRequest(429, after=wait)
@@ -73,19 +74,20 @@ class RequestChecks:
     def _is_ours(self, request: HTTPServerRequest, *, writes: bool) -> bool:
         origin = request.headers.get("Origin")
         site = request.headers.get("Sec-Fetch-Site")
-        if origin == "null":  # what browsers send with a form or a beacon of a page that gives no referrer
+        if origin == "null":  # what browsers send with a form or beacon from a page that gives no referrer
             return site == "same-origin"
         if origin is not None and origin.lower() not in self.origins:
             return False
         return not writes or site in (None, "same-origin")
 
     def count_guess(self, request: HTTPServerRequest) -> None:
-        """Count a token before it is looked up; after too many bad ones from an address, refuse for a while."""
+        """Count a token before it is looked up; after too many invalid ones from an address, refuse requests for a
+        while."""
         if wait := self.failures.take(self.address(request)):
             raise RefusedRequest(429, after=wait)
 
     def forgive_guess(self, request: HTTPServerRequest) -> None:
-        """Uncount a token that was good."""
+        """Uncount a token that was valid."""
         self.failures.give_back(self.address(request))
 
 
@@ -138,7 +140,7 @@ SMALL_PAGE_POLICY = "; ".join(
         "frame-ancestors 'none'",
     ]
 )
-"""The Content-Security-Policy of these pages: the one script is named by its hash."""
+"""The Content-Security-Policy of these pages; their only script is named by its hash."""
 
 ADMIN_TEXTS = {
     **dict.fromkeys(("400", "403", "404", "405"), "Please open the address that negolab printed when it was started."),
@@ -164,7 +166,8 @@ def _page(title: str, *parts: Markup, script: str = "") -> str:
 
 
 def join_page(title: str, has_taken_part: bool) -> str:
-    """Render the page behind a link: one button, or two where somebody in this browser came by an open link before."""
+    """Render the page behind a link, with one button, or two if somebody in this browser has come by an open link
+    before."""
     paragraph, button = Markup("<p>{}</p>").format, Markup("<form method='post'><button>{}</button></form>").format
     if not has_taken_part:
         return _page(title, paragraph(gate_texts.INVITATION), button(gate_texts.CONTINUE))
@@ -194,8 +197,8 @@ def waiting_page(ahead: int) -> str:
 
 
 def refusal_page(status: int, why: str, texts: Mapping[str, str]) -> str:
-    """Render a refused request in plain words: `why`; if that is "", the words of `texts` for the status, or the usual
-    ones."""
+    """Render a refused request in plain words: `why` or, if that is "", the words in `texts` for the status, or the
+    usual ones."""
     titles = gate_texts["titles"]
     titled = str(status if str(status) in titles else 500 if status >= 500 else 404)
     why = why or texts.get(titled, gate_texts["refusals"][titled])
@@ -216,10 +219,10 @@ HEADERS = {
 
 
 class CheckedHandler(RequestHandler):
-    """Base of all handlers, mixed in before any other; it checks each request first.
+    """Base class of all handlers, mixed in before any other; it checks each request first.
 
-    `needs`: nothing, a visitor whom the server knows, or a kernel of that visitor (named `kernel_id` in the path).
-    Files are counted apart and may be cached.
+    `needs` is nothing, a visitor known to the server, or one of that visitor's kernels (`kernel_id` in the path). Files
+    are counted separately and may be cached.
     """
 
     needs: ClassVar[Requirement] = "visitor"
@@ -242,7 +245,8 @@ class CheckedHandler(RequestHandler):
 
     @override
     async def _execute(self, transforms: Any, *args: bytes, **kwargs: bytes) -> None:
-        # Before Tornado's own: it refuses methods, bodies and paths that it cannot read without asking `prepare`.
+        # This comes before Tornado's own check, which refuses unreadable methods, bodies and paths without calling
+        # `prepare`.
         self._transforms = transforms
         try:
             await self._wait_for_turn()
@@ -275,7 +279,7 @@ class CheckedHandler(RequestHandler):
 
     @override
     def check_xsrf_cookie(self) -> None:
-        """Check nothing here: `RequestChecks` compares the origin."""
+        """Check nothing here, because `RequestChecks` compares the origin."""
 
     @override
     def compute_etag(self) -> None:
@@ -283,7 +287,7 @@ class CheckedHandler(RequestHandler):
 
     @override
     def log_exception(self, typ: Any, value: Any, tb: Any) -> None:
-        """Log a fault of ours, without the request, which may name a visitor."""
+        """Log a fault of ours without the request, which may identify a visitor."""
         if not isinstance(value, HTTPError):
             self.server.log.error("%s failed", type(self).__name__, exc_info=(typ, value, tb))
 
@@ -297,7 +301,7 @@ class CheckedHandler(RequestHandler):
         self.set_header("Cache-Control", "no-store")
         if refused is not None and refused.after:
             self.set_header("Retry-After", str(refused.after))
-            self.set_header("Refresh", str(refused.after))  # a page that a person looks at tries again by itself
+            self.set_header("Refresh", str(refused.after))  # a page that a person is looking at tries again by itself
         self.finish(refusal_page(status_code, refused.why if refused else "", self.server.texts))
 
 

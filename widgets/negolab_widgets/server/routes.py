@@ -1,4 +1,4 @@
-"""Routes of the servers: Voila's files and calls behind our checks, and a participant's link, page and place in the
+"""Routes of the servers: Voila's files and calls, behind our checks, and a participant's link, page and place in the
 queue."""
 
 from __future__ import annotations
@@ -26,22 +26,22 @@ KERNEL_ID = r"(?P<kernel_id>\w+-\w+-\w+-\w+-\w+)"
 SESSION = re.compile(r"[A-Za-z0-9._~-]{1,100}")
 """A page's name for its websocket."""
 MAX_CONNECTIONS = 4
-"""Websockets at one kernel: a page opens one, and one more while it reconnects."""
+"""Maximum number of websockets to one kernel; a page opens one, and one more while it reconnects."""
 
 
 class CheckedFileHandler(CheckedHandler):
-    """Base of the handlers of files, which need no visitor and may be cached."""
+    """Base class of handlers for files, which need no visitor and may be cached."""
 
     needs, is_file, SUPPORTED_METHODS = "nothing", True, ("GET", "HEAD")
 
     @override
     async def get(self, path: str, include_body: bool = True) -> None:
-        # Jupyter keeps every path that names a file, and one file has any number of them.
+        # Jupyter keeps every path that names a file, and a file can have any number of paths.
         if not {"", ".", ".."}.isdisjoint(re.split(r"[/\\]", path)):
             raise RefusedRequest(404)
         try:
             await super().get(path, include_body)  # type: ignore[misc]
-        except (OSError, ValueError, AssertionError):  # a path that names no file, such as one with a zero byte
+        except (OSError, ValueError, AssertionError):  # a path that does not name a file, such as one with a null byte
             raise RefusedRequest(404) from None
 
 
@@ -64,13 +64,13 @@ class Extensions(CheckedFileHandler, FileFindHandler):  # type: ignore[misc]
 
 
 class KernelInfo(CheckedHandler, KernelHandler):  # type: ignore[misc]
-    """Facts that the front end needs about its kernel before it connects."""
+    """Facts about its kernel that the front end needs before it connects."""
 
     needs, SUPPORTED_METHODS = "kernel", ("GET",)
 
 
 class ChargedFrames(WebSocketProtocol13):
-    """Websocket frames that are paid for before they are read, pings and parts of messages too."""
+    """Websocket frames that are charged before they are read, including pings and parts of messages."""
 
     handler: KernelSocket
 
@@ -79,7 +79,7 @@ class ChargedFrames(WebSocketProtocol13):
         if self.handler.pays(FRAME_COST):
             await super()._receive_frame()
         else:
-            await asyncio.sleep(1)  # in which the page is told why
+            await asyncio.sleep(1)  # time to tell the page why
             self._abort()
 
 
@@ -92,7 +92,7 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
 
     @override
     async def get(self, kernel_id: str) -> None:
-        # The session is a name at the kernel's sockets, which take no other.
+        # The session is a name on the kernel's sockets, which accept nothing else.
         is_named = SESSION.fullmatch(self.get_query_argument("session_id", ""))
         if not is_named or PROTOCOL not in self.request.headers.get("Sec-WebSocket-Protocol", ""):
             raise RefusedRequest(400)
@@ -103,7 +103,7 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
         try:
             await VoilaKernelWebsocketHandler.get(self, kernel_id)
         finally:
-            self.on_close()  # a handshake that fails, or is broken off, has no end of its own
+            self.on_close()  # nothing else cleans up after a handshake that fails or is broken off
 
     @override
     async def open(self, kernel_id: str) -> None:
@@ -119,12 +119,12 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
 
     @override
     def on_pong(self, data: bytes) -> None:
-        # Browsers answer also for pages whose scripts they slow down, as in tabs in the background.
+        # Browsers also answer for pages whose scripts they throttle, such as those in background tabs.
         super().on_pong(data)
         self.server.hear_of(self.path_kwargs["kernel_id"], is_here=True)
 
     def pays(self, cost: int) -> bool:
-        """Charge the visitor for what the page sends, in bytes; beyond the budget, close the websocket."""
+        """Charge the visitor for the bytes that the page sends; beyond the budget, close the websocket."""
         is_over = self.server.traffic.incoming.take(self.visitor, cost) > 0
         if is_over:
             self.server.refusals["traffic"] += 1
@@ -138,7 +138,7 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
 
     @override
     def write_message(self, message: Any, binary: bool = False) -> Any:
-        # Voila's own would read each message again, to drop what the guard has dropped.
+        # Voila's own method would read each message again, to drop what the guard has already dropped.
         return WebSocketHandler.write_message(self, message, binary)
 
     @override
@@ -147,7 +147,7 @@ class KernelSocket(CheckedHandler, VoilaKernelWebsocketHandler):  # type: ignore
 
 
 class PageClosed(CheckedHandler):
-    """A page's notice that it was closed: its kernel may end."""
+    """A page's notice that it was closed, so that its kernel may end."""
 
     needs, SUPPORTED_METHODS = "kernel", ("POST",)
 
@@ -158,7 +158,7 @@ class PageClosed(CheckedHandler):
 
 
 class KernelStateHandler(CheckedHandler):
-    """The state of a page's kernel, which the page asks every few seconds."""
+    """The state of a page's kernel, which the page requests every few seconds."""
 
     SUPPORTED_METHODS = ("GET",)
 
@@ -181,14 +181,14 @@ def routes(server: Any) -> list[tuple[Any, ...]]:
 
 
 class JoinPage(CheckedHandler):
-    """A personal or open link. Looking at it does nothing; the button on it does."""
+    """A personal or open link. Viewing it does nothing; the button on it does."""
 
     needs = "nothing"
 
     @override
     def set_default_headers(self) -> None:
         super().set_default_headers()
-        self.set_header("Referrer-Policy", "same-origin")  # so that the browser names the origin of the form
+        self.set_header("Referrer-Policy", "same-origin")  # so that the browser sends the form's origin
 
     @override
     async def get(self, token: str) -> None:
@@ -210,22 +210,22 @@ class JoinPage(CheckedHandler):
                 personal_token,
                 path=self.server.base_url,
                 httponly=True,
-                # Lax: who comes back by a link in a mail is known at once. Nothing but GET is ever sent along from
-                # elsewhere, and no GET of ours does anything that cannot be undone.
+                # Lax: a visitor who comes back through a link in an email is recognized immediately. Only GET requests
+                # from elsewhere carry the cookie, and none of ours does anything that cannot be undone.
                 samesite="Lax",
                 secure=self.server.address.scheme == "https",
             )
         self._enter()
 
     async def _has_taken_part(self, link: TokenInfo) -> bool:
-        """Return True if this is an open link that names nobody, in a browser with a valid token of a participant."""
+        """Return True if this is an open link that names nobody, in a browser that has a participant's valid token."""
         token = self.server.browser_token(self)
         return link.visitor is None and not link.names and bool(token) and await self.server.is_valid(token)
 
     def _query(self) -> dict[str, str]:
-        """Return what the link carries besides its token, as it came; the form posts to the whole address.
+        """Return what the link carries besides its token, unchanged; the form posts to the full address.
 
-        A line break parts different values of one name.
+        A line break separates different values of one name.
         """
         found = self.request.query_arguments.items()
         return {name: "\n".join(dict.fromkeys(map(self.decode_argument, values))) for name, values in found}
@@ -236,7 +236,7 @@ class JoinPage(CheckedHandler):
 
 
 class ParticipantPage(CheckedHandler):
-    """The page itself, with a warm kernel; or a place in the queue."""
+    """The page itself, with a warm kernel, or a place in the queue."""
 
     @override
     async def get(self) -> None:
@@ -269,8 +269,8 @@ class WaitingStatus(CheckedHandler):
 
 
 class ProxyCheck(CheckedHandler):
-    """Tell a visitor where the gate sees them, and which headers of their request came through a proxy (`negolab study
-    doctor` asks)."""
+    """Tell a visitor at which address the gate sees them, and which headers of their request came through a proxy
+    (requested by `negolab study doctor`)."""
 
     needs, SUPPORTED_METHODS = "nothing", ("GET",)
 

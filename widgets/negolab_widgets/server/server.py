@@ -1,5 +1,5 @@
-"""Base of both servers: Voila with our checks before every route. `Gate` serves participants, `AdminServer` the
-researcher."""
+"""Base of both servers: Voila with our checks before every route. `Gate` serves participants, and `AdminServer` serves
+the researcher."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ SWEEP_INTERVAL = 2.0
 
 
 class AnyIdentity(IdentityProvider):  # type: ignore[misc]
-    """Jupyter's identity of a request. Our checks decide who asks, before Jupyter does."""
+    """Jupyter's identity of a request. Our checks identify the requester before Jupyter does."""
 
     def get_user(self, handler: Any) -> User:
         return User("visitor")
 
 
 class DashboardServer(Voila):  # type: ignore[misc]
-    """Voila on notebooks of ours, with its own routes, its own pool of kernels, and its own shutdown."""
+    """Voila for our notebooks, with its own routes, pool of kernels, and shutdown."""
 
     public_url = Unicode("", config=True, help="The address that browsers use; empty: this machine and port.")
     behind_proxy = Bool(False, config=True, help="Believe the proxy's X-Forwarded-For.")
@@ -61,9 +61,9 @@ class DashboardServer(Voila):  # type: ignore[misc]
 
     kind = "page"
     kernel_memory = 0
-    """Most bytes of data of a kernel; 0: unbounded."""
+    """Maximum bytes of a kernel's data; 0: unlimited."""
     max_frame = 1 << 20
-    """Most bytes of a frame from a browser."""
+    """Maximum bytes of a frame from a browser."""
     texts: ClassVar[Mapping[str, str]] = {}
     """Texts of refused requests in place of the usual ones, by status."""
     kernel_options: ClassVar[dict[str, Any]] = {}
@@ -95,10 +95,10 @@ class DashboardServer(Voila):  # type: ignore[misc]
         self.set_resources(nl_banners=gate_texts["banners"])
         self.config.HTMLExporter.language_code = gate_texts.LANGUAGE
         self.traffic = Traffic()
-        """Budgets of what pages send and are sent."""
+        """Budgets for what pages send and receive."""
         self.turns = Turns()
         self.refusals: Counter[str] = Counter()
-        """What visitors were refused, by status or reason."""
+        """Number of refusals, by status or reason."""
 
     @override
     def init_settings(self) -> dict[str, Any]:
@@ -109,7 +109,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
             "log_function": lambda handler: None,
             "disable_check_xsrf": True,
             "websocket_max_message_size": self.max_frame,
-            "ws_ping_interval": 2000,  # milliseconds: a page that answers is there
+            "ws_ping_interval": 2000,  # milliseconds; a page that answers is present
         }
 
     @override
@@ -118,17 +118,17 @@ class DashboardServer(Voila):  # type: ignore[misc]
         return [(prefix + path, *rest) for path, *rest in [*self.pages(), *routes(self)]]
 
     def set_resources(self, **more: Any) -> None:
-        """Let the template have these values."""
+        """Pass these values to the template."""
         self._resources = {**getattr(self, "_resources", {}), **more}
         self.config.VoilaConfiguration.resources = self._resources
         self.voila_configuration.config.VoilaConfiguration.resources = self._resources
 
     def pages(self) -> list[tuple[Any, ...]]:
-        """Return the routes that this server has besides those of its kernels."""
+        """Return the routes that this server has besides those for its kernels."""
         raise NotImplementedError
 
     def disabled_defence(self) -> str:
-        """Name the first defence that is off; "" if all are on."""
+        """Name the first defense that is off; "" if all are on."""
         handlers = [handler for _, handler, *_ in self.init_handlers()]
         checks = {
             "the guard at the websocket": issubclass(self.kernel_websocket_connection_class, guard.GuardedConnection),
@@ -186,11 +186,11 @@ class DashboardServer(Voila):  # type: ignore[misc]
             self.ioloop.stop()
 
     async def start_warm_kernel(self) -> WarmKernel:
-        """Start a kernel with the page of the one notebook."""
+        """Start a kernel with the page of the server's only notebook."""
         return await render_page(self, os.path.relpath(self.notebook_path, self.root_dir))
 
     async def sweep(self) -> None:
-        """Fill the pool, and end the kernels that have died or that nobody looks at."""
+        """Fill the pool, and end kernels that have died or that nobody is looking at."""
         self.door.connections.prune()
         await self.pool.tidy()
         now = time.monotonic()
@@ -199,11 +199,11 @@ class DashboardServer(Voila):  # type: ignore[misc]
                 await self.end(kernel)
 
     def handed_out(self) -> dict[str, float]:
-        """Return the kernels that have been handed out, and when their pages were last heard of."""
+        """Return the kernels that have been handed out, and when their pages were last heard from."""
         raise NotImplementedError
 
     async def is_alive(self, kernel: str) -> bool:
-        """Return True if the kernel's process runs."""
+        """Return True if the kernel's process is running."""
         if kernel not in self.kernel_manager:
             return False
         return bool(await self.kernel_manager.get_kernel(kernel).is_alive())
@@ -211,29 +211,29 @@ class DashboardServer(Voila):  # type: ignore[misc]
     def _connections(self, kernel: str) -> int:
         return int(self.kernel_manager.kernel_model(kernel)["connections"]) if kernel in self.kernel_manager else 0
 
-    # What the checks and the routes ask.
+    # Methods that the checks and routes call.
 
     async def authenticate(self, handler: CheckedHandler) -> str:
-        """Return who asks, or raise the refusal."""
+        """Return the requester's identity, or raise the refusal."""
         raise NotImplementedError
 
     def holder(self, handler: CheckedHandler) -> str:
-        """Return whose requests and connections these are: a known visitor, or else an address."""
+        """Return the holder of the requests and connections: a known visitor, or else an address."""
         return self.checks.address(handler.request)
 
     def owns(self, visitor: str, kernel: str) -> bool:
-        """Return True if that kernel is there and the visitor's."""
+        """Return True if the kernel exists and belongs to the visitor."""
         raise NotImplementedError
 
     async def state(self, visitor: str, kernel: str) -> KernelState:
-        """Return the state to tell the kernel's page."""
+        """Return the state to report to the kernel's page."""
         raise NotImplementedError
 
     def hear_of(self, kernel: str, *, is_here: bool) -> None:
-        """Take note of a sign of life of a kernel's page, or that it closed a websocket."""
+        """Note a sign of life from a kernel's page, or that it closed a websocket."""
 
     async def end(self, kernel: str) -> None:
-        """End a kernel whose page is gone, in the background."""
+        """End, in the background, a kernel whose page is gone."""
         self.run_later(self._shutdown(kernel))
 
     async def _shutdown(self, kernel: str, *, now: bool = False) -> None:
@@ -241,7 +241,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
             await self.kernel_manager.shutdown_kernel(kernel, now=now or not await self.is_alive(kernel))
 
     def run_later(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a coroutine in the background; what fails there is logged."""
+        """Run a coroutine in the background; failures are logged."""
         task = asyncio.ensure_future(work)
         self._tasks.add(task)
         task.add_done_callback(self._done)
@@ -253,13 +253,13 @@ class DashboardServer(Voila):  # type: ignore[misc]
 
     @override
     def stop(self) -> None:
-        """End all kernels; those that are missed end by themselves when this process is gone."""
+        """End all kernels; any that are missed end by themselves once this process is gone."""
 
         async def end_all() -> None:
             self.pool.close()
             await self.kernel_manager.shutdown_all(now=self.kind != "admin")
 
-        # The launcher lets go of our standard input as well: that must not cut this short.
+        # The launcher also closes our standard input, which must not cut this short.
         self.ioloop.remove_handler(0)
         try:
             self.ioloop.run_sync(end_all, timeout=8)
@@ -272,7 +272,7 @@ class DashboardServer(Voila):  # type: ignore[misc]
 
 
 def _remove_folder(folder: Path, within: float = 20.0) -> None:
-    """Remove a folder in which others, who end as we do, may still write a last file."""
+    """Remove a folder in which other processes, which are ending at the same time, may still write a last file."""
     end = time.monotonic() + within
     while folder.exists() and time.monotonic() < end:
         shutil.rmtree(folder, ignore_errors=True)

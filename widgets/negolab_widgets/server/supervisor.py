@@ -1,7 +1,7 @@
-"""Supervise child processes: start them again when they die, and end them when this process ends, however it does.
+"""Supervise child processes: restart them when they die, and end them when this process ends, however it ends.
 
-Once all of them ran, none is ever given up: only the operator ends a server. Before a server is announced it is tested:
-it answers as it should, and refuses what it should.
+Once all of them have run, none is ever given up: only the operator ends a server. Before a server is announced, it is
+tested: it must answer what it should, and refuse what it should.
 """
 
 from __future__ import annotations
@@ -23,26 +23,27 @@ from negolab_widgets.server.addresses import Address
 from negolab_widgets.server.logs import print_warning, write_stderr
 
 STEADY = 15.0
-"""Seconds after which a child that was started again counts as back; one that ends sooner died at once."""
+"""Seconds after which a restarted child counts as back; one that ends sooner died immediately."""
 FIRST_PAUSE, MAX_PAUSE = 0.5, 30.0
-"""Seconds before a child that died at once is started again: doubled with each such death in a row."""
+"""Seconds before a child that died immediately is restarted, doubled with each such death in a row, and their
+maximum."""
 BETWEEN_NOTICES = 60.0
-"""Seconds between two lines on the terminal about one child that dies again and again."""
+"""Seconds between two lines on the terminal about a child that dies repeatedly."""
 MAX_LINES = 1000
-"""Different lines of a dying child that are remembered so that none is printed twice."""
+"""Maximum number of distinct lines of a dying child that are remembered so that none is printed twice."""
 TERMINATE_WITHIN = 12.0
 READY_WITHIN = 60.0
-"""Seconds a server may take to listen, and to answer."""
+"""Seconds that a server may take to listen, and to answer."""
 NOTICE = "away.txt"
-"""File beside the host's sockets in which the researcher's pages read which children are away."""
+"""File next to the host's sockets that tells the researcher's pages which children are away."""
 
 
 @dataclass
 class Child:
     """A server process.
 
-    Its standard input is a pipe that only we hold: it ends when we are gone, killed or not. `stdin_data` is written
-    there at each start: what no list of processes and no environment should show.
+    Its standard input is a pipe that only we hold, so it ends when we are gone, killed or not. At each start,
+    `stdin_data` is written there: data that no process list or environment should show.
     """
 
     name: str
@@ -51,10 +52,10 @@ class Child:
     options: dict[str, Any] = field(default_factory=dict)
     stdin_data: bytes = b""
     again: Sequence[str] = ()
-    """Options of its command when it is started again."""
+    """Options added to its command when it is restarted."""
     process: subprocess.Popen[bytes] | None = None
     away: str = ""
-    """Since when and why it does not run well, in words; "" while it does."""
+    """Since when and why it is not running properly, in words; "" while it is."""
     _since: str = ""
     _started: float = 0.0
     _deaths: int = 0
@@ -64,9 +65,9 @@ class Child:
     _lines: set[bytes] = field(default_factory=set)
 
     def start(self, *more: str, **options: Any) -> subprocess.Popen[bytes]:
-        """Start it, in a session of its own: Ctrl-C in the terminal reaches us, and we pass it on once.
+        """Start it in its own session, so that Ctrl-C in the terminal reaches only us, and we pass it on once.
 
-        What it writes is the user's alone to read, unless `options` name another `umask`.
+        Only the user can read the files that it writes, unless `options` contain another `umask`.
         """
         self._started = time.monotonic()
         self.process = subprocess.Popen(
@@ -78,12 +79,12 @@ class Child:
             **{"umask": 0o077, **self.options, **options},
         )
         if self.stdin_data and self.process.stdin is not None:
-            with contextlib.suppress(BrokenPipeError):  # it died at once: that is seen at the next look
+            with contextlib.suppress(BrokenPipeError):  # it died immediately, which the next check will notice
                 self.process.stdin.write(self.stdin_data)
         return self.process
 
     def keep_running(self) -> None:
-        """Start it again if it died: at once the first time, then after longer and longer pauses, for ever."""
+        """Restart it if it died: immediately the first time, then after longer and longer pauses, indefinitely."""
         now = time.monotonic()
         if self.process is None:
             if now >= self._next:
@@ -102,13 +103,14 @@ class Child:
         try:
             process = self.start(*self.again, stderr=subprocess.PIPE)
             threading.Thread(target=self._pass_on, args=(process.stderr,), daemon=True).start()
-        except (OSError, RuntimeError) as error:  # no memory, no process or no thread is left just now
+        except (OSError, RuntimeError) as error:  # no memory, process or thread is available at the moment
             self.wait_or_kill(0.0)
             self.process = None
             self._on_end(str(error))
 
     def _on_end(self, why: str) -> None:
-        """Plan the next start, and tell since when and why it is away, but not at each of many deaths in a row."""
+        """Schedule the next start, and report since when and why it is away, but not for each of many deaths in a
+        row."""
         now = time.monotonic()
         if not self.away:
             self._since = time.strftime("%H:%M:%S")
@@ -122,7 +124,7 @@ class Child:
             print_warning(self.away)
 
     def _pass_on(self, stderr: Any) -> None:
-        """Pass on what it prints about faults, but no line twice while it dies again and again."""
+        """Pass on what it prints about faults, but no line twice while it dies repeatedly."""
         with io.BufferedReader(stderr) as lines:
             for line in lines:
                 if self.away and line in self._lines:
@@ -160,7 +162,7 @@ def _exit_text(code: int) -> str:
 
 @contextlib.contextmanager
 def terminating(children: Sequence[Child]) -> Iterator[None]:
-    """Terminate all children afterwards, the last that was started first, together."""
+    """Terminate all children together afterward, starting with the one started last."""
     try:
         yield
     finally:
@@ -175,9 +177,9 @@ def supervise(children: Sequence[Child], notice: Path | None = None, pause: floa
     """Keep the children running until we are interrupted.
 
     Args:
-        children: The children, each started before.
-        notice: File for the researcher's pages: a line for each child that is away.
-        pause: Seconds between two looks.
+        children: The children, already started.
+        notice: File for the researcher's pages, with a line for each child that is away.
+        pause: Seconds between two checks.
     """
     told = ""
     while True:
@@ -185,22 +187,22 @@ def supervise(children: Sequence[Child], notice: Path | None = None, pause: floa
             child.keep_running()
         away = "\n".join(child.away for child in children if child.away)
         if notice is not None and away != told:
-            with contextlib.suppress(OSError):  # such as a full disk: the terminal says it too
+            with contextlib.suppress(OSError):  # such as a full disk; the terminal shows it too
                 notice.write_text(away)
                 told = away
         time.sleep(pause)
 
 
-# The test of a server.
+# Testing a server.
 
 FOREIGN_HOST = "foreign.example"
 
 
 def probe(ip: str, port: int, address: Address, path: str, host: str = "", tls: bool = False) -> tuple[int, str] | None:
-    """Request a path and return status and Content-Security-Policy; None if nobody answers yet."""
+    """Request a path and return its status and Content-Security-Policy; None if nothing answers yet."""
     url = f"{'https' if tls else 'http'}://{f'[{ip}]' if ':' in ip else ip}:{port}{address.prefix}{path}"
     try:
-        # The certificate is for the public address, and no proxy leads to this machine.
+        # The certificate is for the public address, and no proxy is needed to reach this machine.
         answer = httpx2.get(url, headers={"Host": host or address.host}, timeout=5, verify=False, trust_env=False)
     except httpx2.HTTPError:
         return None

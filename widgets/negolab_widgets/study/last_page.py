@@ -1,4 +1,4 @@
-"""What the last page gives: the completion code, the link back to the panel, and how the earnings came about."""
+"""The content of the last page: the completion code, the link back to the panel, and how the earnings came about."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from negolab_widgets.html import Markup
 
 
 def render_earnings(earned: Earnings) -> Markup:
-    """Render the total and its parts; "" where an ending pays nothing."""
+    """Render the total and its parts; "" if an ending pays nothing."""
     if earned.ending != "complete" and not earned.total:
         return Markup("")
     words = texts["earned"]
@@ -34,7 +34,7 @@ def render_earnings(earned: Earnings) -> Markup:
 
 
 def _rows(earned: Earnings) -> Iterator[tuple[object, object, object]]:
-    """Yield name, result in the game and amount of each part; none where a fixed amount is all."""
+    """Yield the name, result in the game and amount of each part; nothing if a fixed amount is all there is."""
     words = texts["earned"]
     if earned.ending != "complete":
         return
@@ -52,7 +52,7 @@ def _rows(earned: Earnings) -> Iterator[tuple[object, object, object]]:
 
 
 def completion_button(link: str) -> w.HTML:
-    """Make the link back to the panel, which says where it leads and tells that site nothing of this one."""
+    """Make the link back to the panel, which says where it leads and tells that site nothing about this one."""
     words = texts.GO_BACK.format(host=urlsplit(link).hostname)
     return w.HTML(
         html.element("a", words, cls="jupyter-button nl-primary", href=link, target="_blank", rel="noopener noreferrer")
@@ -100,7 +100,7 @@ export default {
 
 
 class CompletionCode(anywidget.AnyWidget):
-    """A completion code, large and selectable, with a button that copies it; it cannot be changed from the page."""
+    """A completion code, large and selectable, with a button to copy it; it cannot be changed from the page."""
 
     _esm = _ESM
     code = t.Unicode("").tag(sync=True)

@@ -1,4 +1,5 @@
-"""The monitor: who is where in a study, kept up to date; from a row, a match is watched or the study ended for one."""
+"""The monitor: who is where in a study, kept up to date; from a row, one can watch a match or end the study for
+someone."""
 
 from __future__ import annotations
 
@@ -27,10 +28,10 @@ from negolab_widgets.study.monitor_view import MonitorState, decode_state
 
 
 class EndStudyForm(w.VBox):  # type: ignore[misc]
-    """A form to end the study for a participant, with a reason; hidden until `ask` is called.
+    """A form for ending the study for a participant, with a reason; hidden until `ask` is called.
 
     Args:
-        end: Called with the participant's number and the reason; its `NotDelivered` says why nothing was done.
+        end: Called with the participant's number and the reason; raises `NotDelivered` to say why nothing was done.
     """
 
     def __init__(self, end: Callable[[int, str], None]) -> None:
@@ -48,7 +49,7 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
         self._close(warning(""))
 
     def ask(self, number: int) -> None:
-        """Ask whether the study is to end for a participant, and why."""
+        """Ask whether to end the study for a participant, and why."""
         self._close(warning(""))
         self._number = number
         title = html.element("h2", f"End the study for participant {number}?", cls="nl-heading nl-ending")
@@ -56,7 +57,7 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
         set_visible(self._form, True)
 
     def _end_study(self) -> None:
-        """End the study for the participant; a forged press of a hidden button finds none."""
+        """End the study for the participant; for a forged press of a hidden button, there is none."""
         if self._number is None:
             return
         number, why = self._number, self._reason.value.strip()
@@ -78,7 +79,7 @@ class EndStudyForm(w.VBox):  # type: ignore[misc]
 
 
 POLL_INTERVAL = 2.0
-"""Seconds between two looks."""
+"""Seconds between two polls."""
 
 
 class Monitor(Page):
@@ -117,7 +118,7 @@ class Monitor(Page):
         while True:
             await asyncio.sleep(POLL_INTERVAL)
             with self._guard:
-                # Not in the event loop: while the host is away, what is typed here must go on.
+                # Not in the event loop, because typing must keep working while the host is away.
                 self._draw(await asyncio.to_thread(self._ask_host))
                 self._draw_match(await asyncio.to_thread(self._ask_match))
 
@@ -134,7 +135,7 @@ class Monitor(Page):
         return state
 
     def _away(self) -> str:
-        """Return since when and why processes are away, as the launcher says; "" if all run."""
+        """Return since when and why processes are away, according to the launcher; "" if all are running."""
         if self._host is None:
             return ""
         try:
@@ -151,7 +152,7 @@ class Monitor(Page):
         why = why or self._away()
         self._banner.value = html.element("div", why, cls="nl-banner", role="alert") if why else ""
 
-    # What is opened from a row.
+    # What a row opens.
 
     def _pick(self, token: str) -> None:
         kind, _, of = token.partition(" ")
@@ -164,7 +165,7 @@ class Monitor(Page):
             self._picks.focus(".nl-watching")
 
     def _ask_match(self) -> Record | None:
-        """Ask the host for the match that is watched; None if none is."""
+        """Ask the host for the match being watched; None if there is none."""
         if self._host is None or self._watched is None:
             return None
         found = self._host.ask("/watch", match=self._watched)

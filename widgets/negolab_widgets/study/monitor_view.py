@@ -1,4 +1,4 @@
-"""The state of a running study as HTML: participants, treatments, matches and errors, and a match as it goes."""
+"""The state of a running study as HTML: participants, treatments, matches and errors, and a match in progress."""
 
 from __future__ import annotations
 
@@ -26,20 +26,20 @@ _ACTIVE = ("playing", "waiting")
 
 
 class MonitorState(Status, frozen=True, kw_only=True):
-    """The state of a study and of its pages and matches now."""
+    """The current state of a study and of its pages and matches."""
 
     present: tuple[int, ...]
-    """Numbers of those whose pages are open."""
+    """Numbers of the participants whose pages are open."""
     gate: GateNumbers | None = None
 
 
 def decode_state(plain: object) -> MonitorState | None:
-    """Decode the host's answer; None if it serves no study."""
+    """Decode the host's answer; None if it is not serving a study."""
     return msgspec.convert(plain, type=MonitorState) if plain else None
 
 
 def status_word(person: Person) -> str:
-    """Return a participant's status in one word: who has opened the link is more than invited."""
+    """Return a participant's status in one word; after opening the link, "invited" becomes "reading"."""
     word = "reading" if person.status == "invited" and person.opened else person.status
     return f"{word}, test" if person.link == TEST else f"{word}, returned" if person.returned else word
 
@@ -50,14 +50,15 @@ def is_over(person: Person) -> bool:
 
 
 def needs_attention(person: Person, seen: MonitorState) -> bool:
-    """Return True for an active participant with an error, no move for long, or a closed page."""
+    """Return True for an active participant with an error, a long time without a move, or a closed page."""
     if person.status not in _ACTIVE:
         return False
     return bool(person.errors) or (person.idle or 0.0) > IDLE_LIMIT or person.number not in seen.present
 
 
 def sort_people(seen: MonitorState) -> list[Person]:
-    """Sort all who have opened their link: who needs attention first, then playing, waiting, reading, ended."""
+    """Sort everybody who has opened their link: those needing attention first, then playing, waiting, reading and
+    ended."""
     return sorted(
         (p for p in seen.people if p.opened or p.status != "invited"), key=lambda person: _sort_key(person, seen)
     )
@@ -65,7 +66,7 @@ def sort_people(seen: MonitorState) -> list[Person]:
 
 def _sort_key(person: Person, seen: MonitorState) -> tuple[bool, bool, int, float, int]:
     stage = {"playing": 0, "waiting": 1, "invited": 2}.get(person.status, 3)
-    # At work, the longest first; of those who have ended, the last first.
+    # Active ones: the longest first; ended ones: the most recent first.
     quiet = person.idle if person.idle is not None else seen.at - person.since
     age = quiet if is_over(person) else -quiet
     return not needs_attention(person, seen), not person.errors, stage, age, person.number
@@ -75,7 +76,7 @@ NO_STUDY = "No study is being served: start `negolab serve STUDY.toml`."
 
 
 def format_duration(seconds: float) -> str:
-    """Format a time span in its largest fitting unit, with one smaller where that matters."""
+    """Format a time span in the largest fitting unit, with a smaller one where it matters."""
     whole = max(0, int(seconds))
     if whole < 60:
         return f"{whole} s"
@@ -87,7 +88,7 @@ def format_duration(seconds: float) -> str:
 
 
 def render_people(seen: MonitorState) -> Markup:
-    """Render everybody who has opened their link, those who need attention first."""
+    """Render everybody who has opened their link, with those needing attention first."""
     shown = sort_people(seen)
     people = [p for p in seen.people if p.link != TEST]
     opened = sum(p.opened for p in people)
@@ -110,11 +111,11 @@ def render_people(seen: MonitorState) -> Markup:
 
 
 MAX_UNOPENED = 50
-"""Participants who have not opened their link that are listed."""
+"""Maximum number of listed participants who have not opened their link."""
 
 
 def _render_unopened(seen: MonitorState) -> Markup:
-    """Render who has not opened their link and may still be ended."""
+    """Render those who have not opened their link and for whom the study may still be ended."""
     numbers = [p.number for p in seen.people if p.status == "invited" and not p.opened]
     if not numbers:
         return Markup("")
@@ -148,7 +149,7 @@ def _person_row(person: Person, seen: MonitorState) -> list[object]:
 
 
 def _last_move(person: Person, seen: MonitorState) -> object:
-    """Render when a participant's match went on last, or for how long it has waited for a language model."""
+    """Render when a participant's match last progressed, or how long it has been waiting for a language model."""
     if (pause := seen.paused.get(person.match or "")) is not None:
         return element("span", f"waits for the model, {format_duration(seen.at - pause.since)}", cls="nl-due")
     idle = DASH if person.idle is None else f"{format_duration(person.idle)} ago"
@@ -162,7 +163,7 @@ def _watch_button(person: Person, match: str) -> Markup:
 
 
 def end_button(number: int, words: str) -> Markup:
-    """Build the button that asks to end the study for a participant."""
+    """Build the button that asks whether to end the study for a participant."""
     return pick_button(f"end {number}", words, name=f"{words}: end the study for participant {number}")
 
 
@@ -214,7 +215,7 @@ def render_errors(seen: MonitorState) -> Markup:
 
 
 def render_server(gate: GateNumbers | None) -> Markup:
-    """Render what the participants' server carries, and what it refused."""
+    """Render the participants' server's load, and what it refused."""
     if gate is None:
         return panel("Server", element("p", "Nothing is known about it yet."))
     rows = [
@@ -236,11 +237,11 @@ REFUSALS = {
     "slow page": "a page read too slowly",
     "computing": "a page had its kernel compute too much",
 }
-"""Reasons of refused requests in a few words."""
+"""Reasons for refused requests in a few words."""
 
 
 def render_top(seen: MonitorState | None) -> Markup:
-    """Render the page above what is opened from it: the study and its participants."""
+    """Render the top of the page, above anything opened from it: the study and its participants."""
     if seen is None:
         return join([element("h1", "Monitor"), element("p", NO_STUDY)])
     head = element("div", element("h1", f"Monitor: {seen.title}"), element("p", f"Study {seen.study}"))
@@ -248,7 +249,7 @@ def render_top(seen: MonitorState | None) -> Markup:
 
 
 def render_rest(seen: MonitorState | None) -> Markup:
-    """Render the page below: treatments, server, matches and errors."""
+    """Render the rest of the page: treatments, server, matches and errors."""
     if seen is None:
         return Markup("")
     left = render_server(seen.gate)
@@ -260,7 +261,7 @@ def render_rest(seen: MonitorState | None) -> Markup:
 
 
 def render_watched(record: Record, fallback: Fallback | None = None) -> Markup:
-    """Render a match so far, to the researcher: both seats' tables show what the other may not see."""
+    """Render a match so far, for the researcher only: each seat's table shows what the other seat may not see."""
     game, state = record.game, final_state(record)
     told = {f"player {seat}": name for seat, name in record.header.players.items()}
     if fallback is not None:

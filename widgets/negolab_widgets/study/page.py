@@ -1,4 +1,4 @@
-"""The participant's page: one view after the other, as the host says. It holds nothing but what the page states say."""
+"""The participant's page: one view after another, as the host says. It contains nothing beyond the page states."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY
 
 
 class PageView:
-    """Base class: a subclass makes its widgets in `build` and brings them up to date in `update`.
+    """Base class of views; a subclass makes its widgets in `build` and updates them in `update`.
 
-    `notice` shows why a click did nothing.
+    `notice` shows why a click had no effect.
 
     Args:
         state: The page state; see `update`.
-        page: The page at the host, which takes actions.
+        page: The page on the host, which takes actions.
     """
 
     def __init__(self, state: Any, page: PageClient) -> None:
@@ -61,15 +61,15 @@ class PageView:
         self.update(state)
 
     def shows(self, state: PageState) -> bool:
-        """Return True for a newer state of the same page: then the view stays, with all that was entered."""
+        """Return True for a newer state of the same page, for which the view stays, with everything entered."""
         same = all(getattr(state, part, None) == getattr(self.state, part, None) for part in ("place", "questions"))
         return same and type(state) is type(self.state)
 
     def send(self, kind: str, **details: Any) -> None:
-        """Send an action to the host; a click on what is not shown any more, as of a double click, does nothing.
+        """Send an action to the host; a click on something no longer shown, as in a double click, does nothing.
 
         Raises:
-            NotDelivered: Nothing was done; the text is the reason.
+            NotDelivered: Nothing was done; the message is the reason.
         """
         if self.shows(self.page.state):
             self.page.act(kind, **details)
@@ -103,24 +103,24 @@ class PageView:
         return [self.heading(title), *self.clock(), *reading_panel(self.state.text)]
 
     def button(self, text: str, work: Callable[[*Given], object], *given: *Given) -> w.Button:
-        """Make the button of the page; why its `work` was not done is shown in the notice."""
+        """Make the page's button; if its `work` is not done, the notice says why."""
         return self.guard.button(text, work, *given, cls="nl-primary")
 
 
 def step_line(state: PageState) -> str:
-    """Render which step of the study a page is."""
+    """Render a page's step in the study."""
     words = texts.STEP_OF if state.steps else texts.STEP
     text = words.format(step=state.step, steps=state.steps) if state.step else ""
     return html.element("div", text, cls="nl-step") if text else ""
 
 
 def reading_panel(text: str) -> list[w.VBox]:
-    """Render a text of the study on a panel; none for ""."""
+    """Render a text of the study on a panel; empty for ""."""
     return [framed(w.HTML(html.prose(text)))] if text else []
 
 
 class ConsentView(PageView):
-    """The text to agree to; who does not take part leaves."""
+    """The consent text; people who do not take part leave."""
 
     @override
     def build(self) -> list[w.Widget]:
@@ -130,7 +130,7 @@ class ConsentView(PageView):
 
 
 class QuestionnaireView(PageView):
-    """All open questions; the button sends the answers once all of them are valid."""
+    """All open questions, with a button that sends the answers once all of them are valid."""
 
     @override
     def build(self) -> list[w.Widget]:
@@ -157,8 +157,8 @@ class QuestionnaireView(PageView):
 
 
 class QuizView(QuestionnaireView):
-    """Comprehension questions; after a wrong answer they are asked again: right answers stand there, and with each
-    wrong one what is said about it."""
+    """Comprehension questions; after a wrong answer, they are asked again, with right answers filled in and a comment
+    beside each wrong one."""
 
     @override
     def build(self) -> list[w.Widget]:
@@ -174,7 +174,7 @@ class QuizView(QuestionnaireView):
 
 
 class InstructionsView(PageView):
-    """The instructions and the button that leads on."""
+    """The instructions and the button that leads to the next page."""
 
     @override
     def build(self) -> list[w.Widget]:
@@ -184,7 +184,7 @@ class InstructionsView(PageView):
 
 
 class WaitingView(PageView):
-    """The wait for a partner: for how long already, and for how long at most."""
+    """The wait for a partner: how long it has taken, and how long it can take at most."""
 
     @override
     def build(self) -> list[w.Widget]:
@@ -201,7 +201,7 @@ class WaitingView(PageView):
 class PlayingView(PageView):
     """A match at its table, below the round, the clock and the button to go on.
 
-    The table stays as long as the match is the same, so that nothing a participant writes is lost.
+    The table stays as long as the match is the same, so that nothing that a participant writes is lost.
     """
 
     @override
@@ -209,7 +209,7 @@ class PlayingView(PageView):
         self._label = w.HTML()
         self._clock = Countdown(urgent=True, over=texts.TIME_UP)
         self._next = self.button("", self.send, "next")
-        # A game's own last words may sound as if nothing more were to be done.
+        # A game's own closing words may sound as if nothing remained to be done.
         self._over = w.HTML(html.element("span", texts.NEXT_STEP))
         self._strip = row(self._label, self._clock, self._over, self._next, cls="nl-strip")
         self._table = SeatWidget(HostSeat(self.page), title=self.state.title, report=self.page.report)
@@ -286,7 +286,7 @@ VIEWS: dict[type[PageState], type[PageView]] = {
 
 
 class StudyPage(Page):
-    """A participant's page, blank until `show` gives it somebody's `PageClient`."""
+    """A participant's page, blank until `show` is called with a participant's `PageClient`."""
 
     def __init__(self) -> None:
         self._page: PageClient | None = None
@@ -306,11 +306,11 @@ class StudyPage(Page):
             self._view.refuse(why)
 
     def show_loading(self) -> None:
-        """Ask for a moment's patience; a warm kernel does it again once it has the study's own texts."""
+        """Ask the participant to wait a moment; a warm kernel does so again once it has the study's own texts."""
         self._loading.value = html.element("p", texts.LOADING, role="status")
 
     def show(self, of: PageClient) -> None:
-        """Show what the host says, and follow it."""
+        """Show what the host says, and follow its updates."""
         self._page = of
         self._leaving = AskFirst(texts.LEAVE, texts.LEAVE_QUESTION, texts.LEAVE_YES, texts.LEAVE_NO, self._leave)
         set_visible(self._leaving, False)
@@ -320,13 +320,13 @@ class StudyPage(Page):
         self._guard(self._on_change)
 
     def show_error(self, why: str) -> None:
-        """Show above all else why the page does not go on just now; "" clears it."""
+        """Show, above everything else, why the page is stuck at the moment; "" clears it."""
         show(self._banner, html.element("div", why, cls="nl-banner", role="alert") if why else "")
 
     def _show_fault(self, fault: str) -> None:
         self.show_error(fault or (self._page.error if self._page is not None else ""))
 
-    # What is shown.
+    # Content.
 
     def _on_change(self) -> None:
         assert self._page is not None
@@ -334,14 +334,14 @@ class StudyPage(Page):
         if self._page.replaced:
             self._show_replaced()
             return
-        # An old state is not drawn again when only the connection has changed: its clock would start anew. A table that
-        # cannot be drawn leads to another state at once.
+        # An old state is not redrawn if only the connection has changed, because its clock would restart. A table that
+        # cannot be drawn leads to another state immediately.
         while (state := self._page.state) is not self._drawn:
             self._draw(self._page, state)
             self._drawn = state
 
     def _draw(self, of: PageClient, state: PageState) -> None:
-        """Update the view that is shown, or replace it by another."""
+        """Update the current view, or replace it with another one."""
         view = self._view
         if view is not None and view.shows(state):
             view.update(state)
@@ -355,7 +355,7 @@ class StudyPage(Page):
         set_visible(self._leaving, state.may_leave)
 
     def _show_replaced(self) -> None:
-        """Remove the view: a newer page has taken over, and only the sentence that says so stays."""
+        """Remove the view, because a newer page has taken over; only the sentence that says so remains."""
         before, self._view, self._body.children = self._body.children, None, []
         set_visible(self._leaving, False)
         _close_widgets(*before)
@@ -366,7 +366,7 @@ class StudyPage(Page):
 
 
 def _close_widgets(*widgets: w.Widget) -> None:
-    """Close widgets that are shown no more, to free the kernel's memory."""
+    """Close widgets that are no longer shown, to free the kernel's memory."""
     for widget in widgets:
         _close_widgets(*getattr(widget, "children", ()))
         for part in ("layout", "style"):
@@ -376,7 +376,7 @@ def _close_widgets(*widgets: w.Widget) -> None:
 
 
 def open_study_page() -> StudyPage:
-    """Return the page of the participant whom this kernel is given to, perhaps long after it was started."""
+    """Return the page of the participant to whom this kernel is assigned, perhaps long after it was started."""
     shown = StudyPage()
     if socket := os.environ.get(SEATS):
         run_in_background(lambda: run_page(shown, HostClient(socket), kernel_id()))
@@ -386,7 +386,7 @@ def open_study_page() -> StudyPage:
 
 
 def kernel_id() -> str:
-    """Return this kernel's id, which the server knows too, from the name of its connection file."""
+    """Return this kernel's ID, which the server also knows, from the name of its connection file."""
     return Path(get_connection_file()).stem.removeprefix("kernel-")
 
 
@@ -398,7 +398,7 @@ async def run_page(shown: StudyPage, host: HostClient, kernel: str) -> None:
         install(own)
         shown.show_loading()
         if module is not None:
-            catalog.game_module(module)  # the researcher's own game: the host says which file
+            catalog.game_module(module)  # the researcher's own game; the host says which file
         page = await _open_page(shown, host, lease)
         shown.show(page)
         await follow_page(page, guard)

@@ -1,4 +1,4 @@
-"""One question of a study as a field of a form: what is wrong stands beside it, and what was entered stays."""
+"""One question of a study as a form field: a fault is shown beside it, and what was entered stays."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from negolab_widgets.html import capitalised
 from negolab_widgets.layout import column, warning
 
 MAX_BUTTONS = 7
-"""Choices that are shown as buttons; more are a list to open."""
+"""Maximum number of choices shown as buttons; more are shown as a drop-down list."""
 
 
 class QuestionField:
-    """One question with its control and a place for its fault."""
+    """One question, with its control and a place to show a fault."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -28,16 +28,16 @@ class QuestionField:
 
     @property
     def answer(self) -> Any:
-        """Answers as they were entered, in the form that `check_answers` takes."""
+        """The answer as entered, in the form that `check_answers` takes."""
         return self.control.value or ""
 
     def fill(self, answer: str) -> None:
-        """Enter an answer unless it is "", or not valid: the question may have changed since it was given."""
+        """Enter an answer unless it is "" or invalid, because the question may have changed since it was given."""
         if answer and not self._fault_of(answer):
             self.control.value = answer
 
     def fault(self) -> str:
-        """Return the fault of what was entered, "" for none."""
+        """Return what is wrong with the entered answer; "" if nothing is."""
         return self._fault_of(self.answer)
 
     def _fault_of(self, answer: Any) -> str:

@@ -1,7 +1,8 @@
-"""Tables: how a game looks to its players; `plain` serves games without a table of their own.
+"""Tables: how a game looks to its players; `plain` serves games that have no table of their own.
 
-A game names its table in `TABLE`, such as "negolab_widgets.tables.split.controls:SplitTable", because rules know no
-screen. It is a subclass of `Table`, which gets the game as told to the seat and the seat's observation alone.
+A game names its table in `TABLE`, such as "negolab_widgets.tables.split.controls:SplitTable", because rules know
+nothing about screens. It is a subclass of `Table`, which gets only the game as told to the seat and the seat's
+observation.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def table(game: AnyGame) -> type[Table]:
     """Find the table of a game.
 
     Raises:
-        ValueError: The game's `TABLE` names no table.
+        ValueError: The game's `TABLE` does not name a table.
     """
     named = catalog.part(game, "TABLE")
     if named is None:

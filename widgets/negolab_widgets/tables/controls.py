@@ -1,7 +1,7 @@
 """The base class of tables, made once for a seat and redrawn from what it sees, and the widgets that tables share.
 
-A control is no gate: a disabled one can be pressed and a value rewritten from the browser. All that a control does is
-to compose a reply; the match reads it like any other and says what is wrong with it.
+A control does not enforce anything: a disabled one can be pressed, and a value can be rewritten from the browser. All a
+control does is compose a reply; the match reads it like any other and says what is wrong with it.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from negolab_widgets.tables.timeline import Timeline
 
 
 class ControlsContext:
-    """The seat as its controls use it.
+    """The seat, as used by its controls.
 
     `send(text)` sends a reply; `guard` runs callbacks so that a fault shows one plain sentence; `log` shows the
-    conversation so far, as the game's prompts or its front word it.
+    conversation so far, as worded by the game's prompts or its front end.
     """
 
     def __init__(self, send: Callable[[str], None], guard: FaultGuard, log: w.HTML) -> None:
@@ -47,20 +47,21 @@ class RejectedReply(NamedTuple):
 
 
 class Table:
-    """Base class of a game's table: what stands before a seat, and the controls by which it answers.
+    """Base class of a game's table: a seat's situation, and the controls with which it answers.
 
-    A subclass builds its widgets once in `build`: what the seat can do into `composer`, the buttons that answer an
-    offer into `actions`; `past` holds what happened, the timeline and the talk. It sets their state in `draw` from
-    `self.seen` and `self.asked`, and clears what was entered in `clear_input`. It may word `role`, `clock`, `rules`,
-    `facts`, `decision`, `outcome`, `ending`, `known`, `timeline` and `talk`.
+    A subclass builds its widgets once in `build`: what the seat can do goes into `composer`, and the buttons that
+    answer an offer into `actions`; `past` holds what happened, which is the timeline and the talk. It sets their state
+    in `draw` from `self.seen` and `self.asked`, and clears entered values in `clear_input`. It may define the words of
+    `role`, `clock`, `rules`, `facts`, `decision`, `outcome`, `ending`, `known`, `timeline` and `talk`.
 
     Attributes:
         game: The game as this seat may know it.
         seen: The seat's observation.
-        asked: The seat is on turn.
-        left: Invalid replies that are still allowed now; None for any number.
-        rejection: The last reply of the seat, if it was not accepted.
-        compose: Words of the bar's button that goes to the controls of an own offer (of the class `COMPOSE`); "": none.
+        asked: True if it is the seat's turn.
+        left: Number of invalid replies that are still allowed now; None if unlimited.
+        rejection: The seat's last reply, if it was not accepted.
+        compose: Text of the bar's button that leads to the controls for the seat's own offer (of the class `COMPOSE`);
+            "": none.
     """
 
     compose = ""
@@ -82,11 +83,11 @@ class Table:
         self.answer_notice = self.new_notice()
         self.build()
 
-    # What a game's table writes.
+    # What a game's table may define.
 
     @override
     def __init_subclass__(cls, *, view: ModuleType | None = None, **more: Any) -> None:
-        """Take what a table words from the functions of a module, if one is given."""
+        """Take a table's words from the functions of a module, if one is given."""
         super().__init_subclass__(**more)
         for name in _WORDED if view is not None else ():
             setattr(cls, name, staticmethod(getattr(view, name)))
@@ -98,53 +99,55 @@ class Table:
 
     @staticmethod
     def clock(game: Any, seen: Any) -> str:
-        """Return how far the match is, such as "Round 3 of 6"; "" if nothing counts."""
+        """Return how far along the match is, such as "Round 3 of 6"; "" if nothing is counted."""
         return ""
 
     @staticmethod
     def rules(game: Any, seen: Any) -> Sequence[str]:
-        """Return the rules for a person in a few sentences, the goal first; () shows the game's own text alone."""
+        """Return the rules for a person in a few sentences, starting with the goal; () shows only the game's own
+        text."""
         return ()
 
     @staticmethod
     def facts(game: Any, seen: Any) -> Sequence[tuple[str, object]]:
-        """Return what the seat must have in view, as names and short values."""
+        """Return what the seat must keep in view, as names and short values."""
         return ()
 
     @staticmethod
     def decision(game: Any, seen: Any) -> Decision:
-        """Return what stands before the seat, for the bar that stays in view."""
+        """Return the seat's situation, for the bar that stays in view."""
         return Decision()
 
     @staticmethod
     def outcome(game: Any, seen: Any) -> str:
-        """Return in a line what was agreed, or why nothing was; "" leaves it to the record of the match."""
+        """Return one line that says what was agreed, or why nothing was; with "", the match's record is used
+        instead."""
         return ""
 
     @staticmethod
     def ending(game: Any, seen: Any) -> html.Markup:
-        """Render how the match ended; empty while it runs."""
+        """Render how the match ended; empty while it is running."""
         return html.Markup()
 
     @staticmethod
     def known(game: Any, seen: Any) -> Sequence[object]:
-        """Render what else the seat knows, for a table without controls; what is empty is left out."""
+        """Render what else the seat knows, for a table without controls; empty parts are left out."""
         told = html.panel(table_texts.TOLD, html.preformatted(game.prompt(seen, None)))
         return [render_facts(game, seen), told]
 
     @staticmethod
     def timeline(game: Any, seen: Any) -> Timeline | None:
-        """Return the course of the offers, which is drawn once there is one; None where there is none to draw."""
+        """Return the course of the offers, which is drawn once there is an offer; None if there is nothing to draw."""
         return None
 
     @staticmethod
     def talk(game: Any, seen: Any) -> Sequence[ConversationEntry] | None:
-        """List what was said and done; None where nobody says anything."""
+        """List what was said and done; None if nobody says anything."""
         return None
 
     @classmethod
     def render(cls, game: Any, seen: Any) -> html.Markup:
-        """Render all that stands before the seat, without controls, for replays and notebooks."""
+        """Render the seat's whole situation, without controls, for replays and notebooks."""
         facts = cls.facts(game, seen)
         parts = [
             cls.ending(game, seen) or cls.decision(game, seen).render(),
@@ -169,24 +172,24 @@ class Table:
         raise NotImplementedError
 
     def draw(self) -> None:
-        """Set the widgets from `self.seen`; controls are enabled exactly if `self.asked`."""
+        """Set the widgets from `self.seen`; controls are enabled if and only if `self.asked`."""
         raise NotImplementedError
 
     def clear_input(self) -> None:
-        """Clear what else was entered than messages, after a reply was accepted."""
+        """Clear anything entered other than messages, after a reply was accepted."""
 
-    # What it has for that.
+    # Helpers for these methods.
 
     def button(
         self, text: str, work: Callable[[*Given], object], *given: *Given, cls: str = "", hint: str = ""
     ) -> w.Button:
-        """Make a button whose press calls `work`, with what it is given."""
+        """Make a button that calls `work` with its arguments when pressed."""
         return self.context.guard.button(text, work, *given, cls=cls, tooltip=hint or None)
 
     def offer_typing(self, *above: w.Widget, **options: Any) -> ReplyBox:
         """Put a box for a reply in the game's own form, and the game's own log, behind the page's "?".
 
-        A study with texts of its own shows neither. `above` stands above the box, which takes the `options`.
+        A study with its own texts shows neither. `above` is placed above the box, which takes the `options`.
         """
         self._typed = ReplyBox(self, **options)
         words = Collapsible(self.button, table_texts.WORD_FOR_WORD, self.context.log).widget
@@ -197,7 +200,7 @@ class Table:
         return self._typed
 
     def ask_first(self, text: str, work: Callable[[*Given], object], *given: *Given, key: bool = True) -> AskFirst:
-        """Make a quiet button that ends the match once it is confirmed; with `key` it is what the key R presses."""
+        """Make an unobtrusive button that ends the match once confirmed; with `key`, the key R presses it."""
         asking = AskFirst(text, "", table_texts.END_YES, table_texts.END_NO, lambda: self.context.guard(work, *given))
         for button in (asking.button, asking.yes) if key else ():
             button.add_class(REFUSE)
@@ -206,7 +209,7 @@ class Table:
     def message_box(
         self, hint: str, label: str = "", *, rows: int = 1, changed: Callable[[], None] | None = None
     ) -> w.Textarea:
-        """Make a box for words, which `changed` is told of once the box is left; an accepted reply clears it."""
+        """Make a text box; `changed` is called when the box is left after a change, and an accepted reply clears it."""
         label = label or table_texts.YOUR_MESSAGE
         box = w.Textarea(description=label, placeholder=hint, rows=rows, continuous_update=False)
         self.on_change(box, changed)
@@ -220,13 +223,13 @@ class Table:
             self.context.guard.on_change(work, control)
 
     def say(self, text: str, beside: w.HTML | None = None) -> None:
-        """Send a reply; should it be refused, show the reason `beside` the control that caused it."""
+        """Send a reply; if it is refused, show the reason `beside` the control that caused it."""
         self._clear_notices()
         self._beside = self.notice if beside is None else beside
         self.context.send(text)
 
     def act(self, action: Any, beside: w.HTML | None = None) -> None:
-        """Send an action that is read back as it is meant; otherwise show why not, beside its button."""
+        """Send an action if it is read back as meant; otherwise, show why not, beside its button."""
         if isinstance(action, Invalid):
             self.refuse(refusal_text(self.game, action), beside)
             return
@@ -238,25 +241,25 @@ class Table:
             self.refuse(refusal_text(self.game, read) if isinstance(read, Invalid) else table_texts.NOT_NOW, beside)
 
     def refuse(self, reason: str, beside: w.HTML | None = None) -> None:
-        """Show why nothing was done, where it was tried."""
+        """Show why nothing was done, next to where it was attempted."""
         if beside is not None:
             self._clear_notices()
             self._beside = beside
         self._beside.value = warning(reason)
 
     def render_lost(self, loser: Seat | None) -> html.Markup:
-        """Render the seat's last reply if it was not accepted and lost the match, "" if not."""
+        """Render the seat's last reply if it was not accepted and lost the match; "" otherwise."""
         slip = self.rejection if loser == self.seat else None
         return html.Markup() if slip is None else html.panel(table_texts.WHAT_ENDED, render_rejected(slip))
 
     def new_notice(self) -> w.HTML:
-        """Make a place for refusals, to stand beside a control."""
+        """Make a place for refusals, to put beside a control."""
         return w.HTML(warning(""))
 
-    # What the seat calls.
+    # Called by the seat.
 
     def update(self, seen: Observation[Any, Any], *, asked: bool, left: int | None = None) -> None:
-        """Redraw; a refusal is shown until something happens at the table after it."""
+        """Redraw; a refusal is shown until something else happens at the table."""
         if seen.public != self.seen.public and not self._just_refused:
             self._clear_notices()
         self._just_refused = False
@@ -269,7 +272,7 @@ class Table:
             show(part, drawn)
 
     def on_accepted(self) -> None:
-        """Clear what was entered: the last reply was accepted."""
+        """Clear what was entered, because the last reply was accepted."""
         self.rejection = None
         self._clear_notices()
         for box in self._message_boxes:
@@ -288,12 +291,12 @@ class Table:
 
 
 def render_facts(game: AnyGame, seen: Observation[Any, Any]) -> html.Markup:
-    """Render what the seat alone knows."""
+    """Render what only the seat knows."""
     return html.panel(table_texts.WHAT_YOU_KNOW, html.facts(game.facts(seen)))
 
 
 def render_rejected(slip: RejectedReply) -> html.Markup:
-    """Render a reply that was not accepted, of a long one its beginning, and why."""
+    """Render a reply that was not accepted (if it is long, only its beginning), and why."""
     text = slip.text if len(slip.text) <= 300 else slip.text[:300] + "..."
     return html.element(
         "div", table_texts.MESSAGE_WAS, html.preformatted(text), html.element("div", slip.reason, cls="nl-due")
@@ -301,12 +304,12 @@ def render_rejected(slip: RejectedReply) -> html.Markup:
 
 
 def render_due(words: str) -> html.Markup:
-    """Render what is to be done or heeded now; empty without words."""
+    """Render what the person should do or heed now; empty without words."""
     return html.element("div", words, cls="nl-due") if words else html.Markup()
 
 
 class ReplyBox:
-    """A box to type a reply in; what was typed stays until it is accepted, and what `check` finds wrong is not sent."""
+    """A box for typing a reply; the text stays until it is accepted, and is not sent if `check` finds a fault."""
 
     def __init__(
         self,
@@ -331,11 +334,11 @@ class ReplyBox:
 
 
 class AskFirst(w.VBox):  # type: ignore[misc]
-    """A quiet button that asks for confirmation before it calls `work`.
+    """An unobtrusive button that asks for confirmation before it calls `work`.
 
     Args:
         text: The button's words.
-        question: What is asked at first.
+        question: The initial question.
         yes, no: The answers.
         work: Called on the first answer.
     """
@@ -358,11 +361,11 @@ class AskFirst(w.VBox):  # type: ignore[misc]
         self._question.value = html.element("p", text, role="status")
 
     def reset(self) -> None:
-        """Start again from the first step."""
+        """Return to the first step."""
         set_visible(self._confirmation, False)
 
     def _confirm(self, work: Callable[[], None]) -> None:
-        # A forged press of what is not shown is no answer to a question that was never asked.
+        # A forged press of a hidden button is not an answer to a question that was never asked.
         if is_visible(self._confirmation):
             self.reset()
             work()
@@ -372,10 +375,10 @@ class Collapsible:
     """A button that shows and hides a widget.
 
     Args:
-        button: Makes a button from its words and what its press does.
-        text: What is shown and hidden.
-        inner: It.
-        words: What the button says while it is hidden and while it is shown, with `text` in place of `{part}`.
+        button: Makes a button from its text and what a press does.
+        text: Name of what is shown and hidden.
+        inner: The widget.
+        words: The button's text while the widget is hidden and while it is shown, with `text` in place of `{part}`.
     """
 
     def __init__(
@@ -388,6 +391,6 @@ class Collapsible:
         self.show(is_open=False)
 
     def show(self, *, is_open: bool = True) -> None:
-        """Show the widget or hide it."""
+        """Show or hide the widget."""
         set_visible(self._inner, is_open)
         self.button.description = self._words[is_open]

@@ -1,4 +1,4 @@
-"""The conversation of a match as HTML, as one seat sees it."""
+"""The conversation of a match as HTML, as seen by one seat."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from negolab.studies.texts import table_texts
 from negolab_widgets.html import Markup, element, join, preformatted
 
 MAX_ENTRIES = 60
-"""Entries that are shown; earlier ones are counted."""
+"""Maximum number of entries shown; earlier ones are only counted."""
 
 
 class ConversationEntry(NamedTuple):
-    """One entry: who speaks ("you", "the seller"), the text, a short note of what it did, and its look (`own`, `other`,
-    `refused`, `note`)."""
+    """One entry: who speaks ("you", "the seller"), the text, a short note on what it did, and its style (`own`,
+    `other`, `refused`, `note`)."""
 
     who: str
     text: str
@@ -28,7 +28,7 @@ _CLASSES = {"own": "nl-you", "other": "nl-table", "refused": "nl-bad", "note": "
 
 
 _BOX = re.compile(r"[\u2500-\u257f]")
-"""Characters of which drawings in text consist."""
+"""Characters that text drawings are made of."""
 
 
 def render_conversation(
@@ -37,13 +37,14 @@ def render_conversation(
     monospaced: bool = False,
     whole: bool = False,
 ) -> Markup:
-    """Render the entries, oldest first; the box opens at the newest, or is as high as they are if `whole`."""
+    """Render the entries, oldest first; the box opens at the newest one or, if `whole`, is tall enough for all of
+    them."""
     earlier = table_texts.EARLIER.format(count=len(entries) - MAX_ENTRIES) if len(entries) > MAX_ENTRIES else ""
     words = earlier if entries else table_texts.NOTHING_SAID
     drawn = (_render_entry(entry, _render_lines if monospaced else preformatted) for entry in entries[-MAX_ENTRIES:])
     note = element("div", words, cls="nl-note nl-soft") if words else ""
     cls = f"nl-log{' nl-mono' if monospaced else ''}{' nl-whole' if whole else ''}"
-    # The outer box runs from the bottom up, so that it always shows the newest entry.
+    # The outer box runs from bottom to top, so that it always shows the newest entry.
     return element("div", element("div", note, *drawn), cls=cls, role="log", aria_label=table_texts.SAID, tabindex="0")
 
 

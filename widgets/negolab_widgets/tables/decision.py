@@ -1,7 +1,8 @@
-"""The card of what a seat can do: whose turn it is, the offer that stands, what it pays, its own offer, the buttons.
+"""The card of what a seat can do: whose turn it is, the standing offer, what it pays, the seat's own offer, the
+buttons.
 
-Keys: A accepts, R refuses, O goes to the controls of an own offer, ? lists the keys; none fires while one types. Enter
-on a number or a choice of an own offer sends it.
+Keys: A accepts, R refuses, O goes to the controls for the seat's own offer, and ? lists the keys; none fires during
+typing. Enter on a number or choice of one's own offer sends it.
 """
 
 from __future__ import annotations
@@ -17,26 +18,27 @@ from negolab.studies.texts import table_texts
 from negolab_widgets.html import Markup, StableHTML, element, fill, join
 
 ACCEPT, REFUSE, COMPOSE, SEND = "nl-accept", "nl-refuse", "nl-compose", "nl-send"
-"""Classes of the buttons that the keys A and R press, of the controls to which O goes, and of the buttons that send
-from them."""
+"""Classes of the buttons that the keys A and R press, of the controls that O goes to, and of the buttons that send from
+them."""
 UNSET = "nl-unset"
-"""Class of a button while nothing is chosen that it would send: drawn quietly, its press says what is missing."""
+"""Class of a button while there is nothing chosen to send; it is drawn unobtrusively, and pressing it says what is
+missing."""
 
 MAX_LAST = 110
-"""Characters of the other's last act that are shown."""
+"""Maximum number of characters shown of the other's last action."""
 LONG = 60
-"""Characters of an offer above which it is set smaller."""
+"""Number of characters above which an offer is set in smaller type."""
 
 
 class Decision(NamedTuple):
-    """The situation of a seat in short.
+    """A seat's situation in short.
 
     Attributes:
-        says: What stands, in a few words, such as "The seller offers".
-        offer: The offer that stands; "" if none does.
-        pays: What it pays the seat; "" if that is not known.
+        says: The situation in a few words, such as "The seller offers".
+        offer: The standing offer; "" if there is none.
+        pays: What the offer pays the seat; "" if unknown.
         last: What the other did last; "" if nothing.
-        by: Who made the offer that stands; None: nobody.
+        by: Who made the standing offer; None if nobody did.
     """
 
     says: str = ""
@@ -46,7 +48,7 @@ class Decision(NamedTuple):
     by: Seat | None = None
 
     def render(self, head: Markup | str = "") -> Markup:
-        """Render the situation behind a `head`, such as whose turn it is."""
+        """Render the situation after a `head`, such as whose turn it is."""
         last = self.last if len(self.last) <= MAX_LAST else f"{self.last[:MAX_LAST]}\N{HORIZONTAL ELLIPSIS}"
         lines = [
             element("div", self.offer, cls=f"nl-offered {'nl-many' if len(str(self.offer)) > LONG else ''}")
@@ -62,28 +64,28 @@ class Decision(NamedTuple):
 
 
 def person_name(role: str, seat: Seat) -> str:
-    """Return what a seat is called among people: a role that is only its letter says nothing to them."""
+    """Return what people call a seat; a role that is only its letter means nothing to them."""
     return table_texts.THE_OTHER if role.endswith(f" {seat}") else role
 
 
 def pay_class(gain: float) -> str:
-    """Return the class of an amount by what it gains over no deal: a gain, a loss, or neither."""
+    """Return the class of an amount according to its gain over no deal: a gain, a loss, or neither."""
     return "nl-gain" if gain > 0 else "nl-loss" if gain < 0 else "nl-neutral"
 
 
 def end_class(gain: float) -> str:
-    """Return the class of the panel that tells a seat its result, by what it gained over no deal."""
+    """Return the class of the panel that tells a seat its result, according to its gain over no deal."""
     return "nl-deal" if gain > 0 else "nl-deal nl-worse" if gain < 0 else ""
 
 
 def render_pay(amount: str, compared: str = "", *, gain: float, bar: tuple[float, float] | None = None) -> Markup:
-    """Render what an offer pays the seat, a comparison behind it, and a bar.
+    """Render what an offer pays the seat, followed by a comparison and a bar.
 
     Args:
-        amount: What it pays.
+        amount: What the offer pays.
         compared: The comparison.
-        gain: Its gain over no deal, which colours it.
-        bar: Its share, and that of no deal, of the most that the seat could get.
+        gain: The offer's gain over no deal, which determines the color.
+        bar: The offer's share, and that of no deal, of the most that the seat could get.
     """
     pays = element("span", fill(table_texts.FOR_YOU, amount=element("b", amount)), cls=pay_class(gain))
     drawn: object = ""
@@ -95,31 +97,32 @@ def render_pay(amount: str, compared: str = "", *, gain: float, bar: tuple[float
 
 
 def name_accept(button: w.Button, text: str, *, gain: float) -> None:
-    """Name the button that accepts: a gain over no deal recommends it, and what accepts a loss says so."""
+    """Name the button that accepts; with a gain over no deal, it stands out, and with a loss, it says so."""
     button.description = table_texts.AT_A_LOSS.format(answer=text) if gain < 0 else text
     set_class(button, "nl-primary", gain > 0)
     set_class(button, "nl-danger", gain < 0)
 
 
 def set_class(widget: w.DOMWidget, name: str, present: bool) -> None:
-    """Give a widget a class of the style sheet, or take it away."""
+    """Add a class of the style sheet to a widget, or remove it."""
     (widget.add_class if present else widget.remove_class)(name)
 
 
 NOT_ON_TURN, OVER = -1, -2
-"""What stands for the number of a turn where there is none."""
+"""Values in place of a turn's number if there is no turn."""
 
 
 class DecisionCard(w.VBox):  # type: ignore[misc]
-    """The card of one table: the result or what stands, the controls of an own offer, and the buttons.
+    """The card of one table: the result or the current situation, the controls for the seat's own offer, and the
+    buttons.
 
-    On a phone the controls are a sheet, which the button of an own offer opens.
+    On a phone, the controls are a sheet that the button for one's own offer opens.
 
     Args:
         result: How the match ended, once it has.
-        composer: The table's controls of an own offer.
+        composer: The table's controls for the seat's own offer.
         actions: The table's buttons; those of the class `SEND` belong to the controls.
-        notice: Where the table shows why an answer was refused.
+        notice: The place where the table shows why an answer was refused.
     """
 
     def __init__(self, result: w.Widget, composer: w.Box, actions: w.Box, notice: w.Widget) -> None:
@@ -135,9 +138,9 @@ class DecisionCard(w.VBox):  # type: ignore[misc]
 
         Args:
             head: Whose turn it is.
-            decision: What stands before the seat.
+            decision: The seat's situation.
             over: The match is over.
-            compose: Words of the way to the controls of an own offer; "": there is none.
+            compose: Text of the button that leads to the controls for the seat's own offer; "": none.
         """
         self._text.value = decision.render(head)
         self._go.description = compose
@@ -254,7 +257,8 @@ export default {
 
 
 class Shortcuts(anywidget.AnyWidget):
-    """The "?" of a table, its keys, and its focus: the card takes it when the number of the seat's `turn` changes."""
+    """The "?" of a table, its keys, and its focus, which moves to the card when the number of the seat's `turn`
+    changes."""
 
     _esm = f"const OVER = {OVER};{_ESM}"
     turn = t.Int(NOT_ON_TURN).tag(sync=True)

@@ -1,6 +1,6 @@
-"""The inputs of a move: one for each of its fields, by the field's kind (see `negolab.moves`).
+"""The inputs for a move: one for each of its fields, according to the field's kind (see `negolab.moves`).
 
-Nothing is filled in at first, because what stood there would suggest itself.
+Nothing is filled in initially, because any preset value would be suggestive.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from negolab_widgets.layout import box, set_visible, styled
 from negolab_widgets.tables.controls import Table
 
 MAX_SEGMENTS = 6
-"""Options up to which they stand beside each other; more are in a list."""
+"""Maximum number of options shown side by side; more are shown as a list."""
 MAX_LISTED = 24
-"""Options up to which a list is opened; a longer one is searched."""
+"""Maximum number of options in a drop-down list; longer lists are searched."""
 
 
 class Beside(NamedTuple):
-    """Words of a table beside an input.
+    """A table's words beside an input.
 
     Attributes:
         about: Lines below its name.
         notes: A short text for each option.
-        marks: A mark for each option, or lines behind a number.
+        marks: A mark for each option, or lines after a number.
     """
 
     about: Sequence[str] = ()
@@ -48,11 +48,11 @@ NOTHING_BESIDE = Beside()
 
 
 class FieldInput(ABC):
-    """Base of the inputs. What a page sent is checked against the field.
+    """Base class of inputs. What a page sends is checked against the field.
 
     Attributes:
-        widget: What stands on the page.
-        value: That of the field; UNSET while nothing is filled in.
+        widget: The widget on the page.
+        value: The field's value; UNSET while nothing is filled in.
     """
 
     widget: w.DOMWidget
@@ -72,16 +72,16 @@ class FieldInput(ABC):
 
     @abstractmethod
     def put(self, value: Any) -> None:
-        """Show this value; UNSET: none."""
+        """Show this value (UNSET: none)."""
 
     def draw(self, field: Any, *, asked: bool, beside: Beside = NOTHING_BESIDE) -> None:
-        """Show what the field is now, and what is to be said beside it."""
+        """Show the current field, and the words beside it."""
         self.field = field
         self.widget.disabled = not asked
 
 
 class SegmentsInput(FieldInput):
-    """A choice of options that stand beside each other."""
+    """A choice among options shown side by side."""
 
     @override
     def build(self, table: Table) -> None:
@@ -91,7 +91,7 @@ class SegmentsInput(FieldInput):
     @property
     @override
     def value(self) -> Any:
-        # A page may have sent more options than there are.
+        # A page may have sent an option that does not exist.
         at, options = self.widget.value, list(choices(self.field))
         return options[at] if 0 <= at < len(options) else UNSET
 
@@ -108,7 +108,7 @@ class SegmentsInput(FieldInput):
 
 
 class ListInput(FieldInput):
-    """A choice of more options than can stand beside each other; a long list is searched."""
+    """A choice among more options than fit side by side; a long list is searched."""
 
     @override
     def build(self, table: Table) -> None:
@@ -158,7 +158,7 @@ class ListInput(FieldInput):
 
 
 class CountInput(FieldInput):
-    """A number to step or to type, between what is said about it and what follows from it."""
+    """A number to step or type, between words about it and what follows from it."""
 
     @override
     def build(self, table: Table) -> None:
@@ -170,7 +170,7 @@ class CountInput(FieldInput):
     @property
     @override
     def value(self) -> int:
-        # A page may have sent any number; it is clipped when it is drawn.
+        # A page may have sent any number; it is clipped when drawn.
         return int(max(self.field.least, min(self.stepper.value, self.field.most)))
 
     @override
@@ -188,7 +188,7 @@ class CountInput(FieldInput):
         self.draw_after(beside.marks or [table_texts.PRICE_RANGE.format(low=field.least, high=field.most)])
 
     def draw_after(self, lines: Sequence[str]) -> None:
-        """Show what follows from the number: a line, and others in small."""
+        """Show what follows from the number: one line, and further ones in small print."""
         first, *rest = lines or [""]
         marks = "; ".join(filter(None, rest))
         self._after.value = html.join([element("div", first), element("div", marks, cls="nl-mark") if marks else ""])
@@ -203,12 +203,12 @@ _STEPS = (
 
 
 class Zone(NamedTuple):
-    """The part of all prices that a slider spans, in cents.
+    """The range of prices that a slider spans, in cents.
 
     Attributes:
         low, high: Its ends.
-        ends: What stands below them.
-        marks: Prices to mark, each with its words and the letter of its seat.
+        ends: Labels below the ends.
+        marks: Prices to mark, each with its label and its seat's letter.
     """
 
     low: int
@@ -220,8 +220,8 @@ class Zone(NamedTuple):
 class PriceInput(FieldInput):
     """A price in dollars to type, to step to or to slide to.
 
-    `read` turns what was typed into cents (None: no price), `start` says from which price a step goes as long as none
-    stands there, `zone` what the slider spans.
+    `read` turns what was typed into cents (None: not a price); `start` is the price from which steps begin while the
+    field is empty; `zone` is what the slider spans.
     """
 
     @override
@@ -245,7 +245,7 @@ class PriceInput(FieldInput):
 
     @property
     def fault(self) -> str:
-        """The fault of what was typed; "" if it is a price."""
+        """What is wrong with the typed text; "" if it is a price."""
         low, high = format_money(self.field.least), format_money(self.field.most)
         return table_texts.ENTER_PRICE.format(low=low, high=high) if self.value is UNSET else ""
 
@@ -263,7 +263,7 @@ class PriceInput(FieldInput):
 
 
 def read_dollars(text: str) -> int | None:
-    """Read dollars, such as 42.5 or $42.50, as cents."""
+    """Convert dollars, such as 42.5 or $42.50, to cents."""
     found = re.fullmatch(r"\s*\$?\s*([0-9]{1,9})(?:\.([0-9]{1,2}))?\s*", text)
     return None if found is None else int(found[1]) * 100 + int((found[2] or "0").ljust(2, "0"))
 
@@ -294,7 +294,7 @@ class WordsInput(FieldInput):
 
 
 class TicksInput(FieldInput):
-    """Boxes to tick, for a list of options."""
+    """Checkboxes for a list of options."""
 
     @override
     def build(self, table: Table) -> None:
@@ -319,9 +319,9 @@ class TicksInput(FieldInput):
 
 
 class GroupInput(FieldInput):
-    """Inputs for several fields; those with one possible value have none.
+    """Inputs for several fields; fields with only one possible value have none.
 
-    `touched` says that something was filled in: a press too many must not send what nobody chose.
+    `touched` is True once something was filled in, because an accidental press must not send what nobody chose.
     """
 
     @override
@@ -339,7 +339,7 @@ class GroupInput(FieldInput):
 
     @property
     def missing(self) -> list[str]:
-        """The labels of the inputs in which nothing is filled in."""
+        """The labels of inputs that are not filled in."""
         return [each.label for each in self.inputs.values() if each.value is UNSET]
 
     @property
@@ -375,7 +375,7 @@ class GroupInput(FieldInput):
 
 
 class AmountsInput(GroupInput):
-    """A number for each of some goods; `value` has those of which there are any, UNSET if there is none."""
+    """A number for each of several goods; `value` contains those that are not zero (UNSET if all are)."""
 
     @staticmethod
     @override
@@ -399,7 +399,7 @@ class AmountsInput(GroupInput):
 
 
 def choices(field: Field) -> dict[Any, str]:
-    """Return the words of each value of a field that is one of a list; nothing for another field."""
+    """Return the words for each value of a field whose values form a list; empty for any other field."""
     match field:
         case Choice(options=options):
             yes_no = {True: table_texts.YES, False: table_texts.NO}
@@ -428,14 +428,14 @@ def input_kind(field: Field) -> type[FieldInput] | None:
 
 
 def first_kind(field: Field) -> Field:
-    """Return the field itself, or the first of its kinds that has an input."""
+    """Return the field itself, or the first of its alternatives that has an input."""
     if isinstance(field, Either):
         return next((first_kind(each) for each in field.of if input_kind(first_kind(each)) is not None), field.of[0])
     return field
 
 
 def _fixed(field: Field) -> Any:
-    """Return the value of a field that has no input: its only one, else its default."""
+    """Return the value of a field that has no input: its only possible value, else its default."""
     match field:
         case Choice(options=(only,)):
             return only

@@ -1,4 +1,4 @@
-"""The table for any game: its prompts as a log, buttons or inputs for each of its moves, and a box to type in."""
+"""The table for any game: its prompts as a log, buttons or inputs for each of its moves, and a box for typing."""
 
 from __future__ import annotations
 
@@ -22,15 +22,16 @@ from negolab_widgets.tables.decision import COMPOSE, SEND
 from negolab_widgets.tables.inputs import GroupInput, choices
 
 MAX_BUTTONS = 24
-"""Ways to make a move up to which each has a button; of more, each field has an input."""
+"""Maximum number of ways to make a move for which each has a button; with more, each field has an input."""
 
 MAX_RULES, LONGEST_RULE = 7, 220
-"""Lines, and characters of each, of a prompt's first paragraph that is shown as the rules in short."""
+"""Maximum number of lines, and of characters in each, of a prompt's first paragraph that is shown as the rules in
+short."""
 
 
 class MovePanel:
-    """One move: a button for each way to make it where these are few, else an input for each field and a button that
-    sends them."""
+    """One move: a button for each way to make it if there are few, else an input for each field and a button that sends
+    them."""
 
     def __init__(self, table: Table, move: Move, fields: Group) -> None:
         self._table, self.move, self.notice = table, move, table.new_notice()
@@ -62,7 +63,7 @@ class MovePanel:
 
 
 def _worded(move: Move) -> Move:
-    """Name the choice among a game's options, for which no game has words."""
+    """Name the choice among a game's options, for which games provide no words."""
     if move.kind != LISTED:
         return move
     option = msgspec.structs.replace(move.fields[LISTED], label=table_texts.OPTIONS)
@@ -70,7 +71,7 @@ def _worded(move: Move) -> Move:
 
 
 class PlainTable(Table):
-    """The inputs of each move; the reply can always be typed."""
+    """The inputs for each move; a reply can always be typed instead."""
 
     @staticmethod
     @override
@@ -97,12 +98,12 @@ class PlainTable(Table):
         show(self._own, render_facts(self.game, self.seen) if self.game.facts(self.seen) else "")
         show(self._due, render_due(self._last_try()))
         self._draw_moves()
-        # Where a game lists no moves, typing is the way to make one.
+        # If a game lists no moves, typing is the only way to make one.
         typed = [self._reply] if self.asked and not self.panels else []
         self.composer.children = [self._composing, *typed]
 
     def _draw_moves(self) -> None:
-        """Draw the moves anew if they are others than before: what is being filled in stays."""
+        """Redraw the moves only if they have changed, so that what is being filled in stays."""
         now = self.game.moves(self.seen) if self.asked else Moves(())
         moves = [_worded(move) for move in now.moves]
         drawn = [(move.kind, move.label, Group({**now.before, **move.fields, **now.beside})) for move in moves]
@@ -117,7 +118,7 @@ class PlainTable(Table):
             panel.move = move
 
     def _last_try(self) -> str:
-        """Say what another reply that cannot be used would do; "" while one may still be corrected."""
+        """Say what another unusable reply would do; "" while one may still be corrected."""
         then = self.game.describe_forfeit(self.seen) if self.asked and self.left == 0 else ""
         return table_texts.LAST_TRY.format(then=then) if then else ""
 

@@ -1,4 +1,4 @@
-"""The tables of both seats at one moment of a match, beside each other."""
+"""The tables of both seats at one moment of a match, side by side."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from negolab_widgets.tables import table
 
 
 def seat_name(game: AnyGame, seat: Seat) -> str:
-    """Return the role of a seat, such as `seller`; its letter where the game has no other name for it."""
+    """Return the role of a seat, such as `seller`; its letter if the game has no other name for it."""
     role = " ".join(table(game).role(game, seat).split()).removeprefix("the ")
     return seat if role.endswith(f" {seat}") else role
 
 
 def role_name(game: AnyGame, seat: Seat) -> str:
-    """Return a seat as part of a sentence: `the seller`, or `seat A` where the game has no name for it."""
+    """Return a seat as part of a sentence: `the seller`, or `seat A` if the game has no name for it."""
     name = seat_name(game, seat)
     return f"seat {seat}" if name == seat else f"the {name}"
 
@@ -35,7 +35,7 @@ def render_seat(told: AnyGame, seen: Seen) -> Markup:
 
 
 def render_seats(game: AnyGame, seen: Mapping[Seat, Seen]) -> Markup:
-    """Render these seats' tables beside each other: each shows what the other seat may not see."""
+    """Render these seats' tables side by side; each shows what the other seat may not see."""
     views = (render_seat(game.told(seat), one) for seat, one in seen.items())
     return element("div", *views, cls="nl-columns nl-halves")
 

@@ -1,6 +1,6 @@
 """The course of a match as SVG: what both seats offered, in steps over the rounds or messages.
 
-All places are percentages: a drawing fills its place on the page, and its text is never scaled.
+All positions are percentages, so that a drawing fills its place on the page and its text is never scaled.
 """
 
 from __future__ import annotations
@@ -16,31 +16,31 @@ from negolab_widgets.axis import Axis, new_axis, round_step
 from negolab_widgets.html import Markup, capitalised, element
 
 LEFT, RIGHT, TOP, BOTTOM = 13.0, 95.0, 10.0, 83.0
-"""Where the axes begin and end, in percent."""
+"""Positions where the axes begin and end, as percentages."""
 SHOWN = 8
-"""Rounds or messages for which there is room at least."""
+"""Minimum number of rounds or messages for which there is room."""
 MAX_TICKS = 12
-"""Rounds or messages of which each is numbered."""
+"""Maximum number of rounds or messages for which each one is numbered."""
 _KEPT = 8192
-"""Marks, and lines, that are drawn once."""
+"""Maximum number of marks, and of lines, that are cached."""
 
 
 class Timeline(NamedTuple):
-    """The offers of a match as one seat may know them.
+    """The offers of a match, as far as one seat may know them.
 
     Attributes:
-        seat: Whose view it is.
+        seat: The seat whose view it is.
         title: What is drawn, such as "Offers".
         rows: Round or message, seat, and amount of each offer.
         counted: What is counted, such as "round".
         lines: Amounts that the viewer knows, by name.
         amount: Formats an amount.
-        tick: The text of a number at the axis, with `{}` in its place.
-        scale: Divides the amounts at the axis, such as 100 for cents.
-        last: The number at which the axis ends at least.
-        now: Words for the last offer with its `{amount}`, such as "deal $50".
+        tick: The label of a number on the axis, with `{}` for the number.
+        scale: Divisor for the amounts on the axis, such as 100 for cents.
+        last: The axis extends at least to this number.
+        now: Words for the last offer, with `{amount}` for its amount, such as "deal $50".
         theirs: What the other is called; "": the other player.
-        steps: An amount holds until the next one; otherwise each stands for itself.
+        steps: True if an amount holds until the next one; otherwise, each stands on its own.
     """
 
     seat: Seat
@@ -57,7 +57,7 @@ class Timeline(NamedTuple):
     steps: bool = True
 
     def name(self, seat: Seat) -> str:
-        """Return what a seat is called, as a sentence begins."""
+        """Return what a seat is called, as the beginning of a sentence."""
         return capitalised(table_texts.YOU if seat == self.seat else self.theirs or table_texts.THE_OTHER)
 
     def render(self) -> Markup:
@@ -115,7 +115,7 @@ class Timeline(NamedTuple):
 _SYMBOLS = {"A": element("circle", r="5.5"), "B": element("rect", x="-5", y="-5", width="10", height="10", rx="1")}
 
 
-# A replay draws every step, and most of a step is as in the step before.
+# A replay draws every step, and most of a step is the same as in the previous one.
 @lru_cache(_KEPT)
 def _mark(across: float, down: float, seat: Seat, said: str) -> Markup:
     title = element("title", said)

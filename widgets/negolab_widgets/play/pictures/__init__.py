@@ -1,4 +1,4 @@
-"""Small pictures of the games, one file each, in the colours of the page that they stand on."""
+"""Small pictures of the games, one file each, in the colors of the surrounding page."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ def _pictures() -> dict[str, str]:
 
 
 def picture(game: str) -> Markup:
-    """Return the picture of a game by its id, as SVG; a neutral one for a game that has none."""
+    """Return the picture of a game by its ID, as SVG; a neutral one for a game that has none."""
     return Markup(_pictures().get(game, _pictures()[NEUTRAL]))

@@ -1,4 +1,4 @@
-"""The table for an agenda: own points for every option, the offer that stands, and the offer to make.
+"""The table for an agenda: the seat's points for every option, the standing offer, and the offer to make.
 
-controls.py holds the offer editor and the controls, view.py draws a seat's table without controls.
+controls.py contains the offer editor and the controls; view.py draws a seat's table without controls.
 """

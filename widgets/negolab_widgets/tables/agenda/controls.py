@@ -1,4 +1,4 @@
-"""The controls of an agenda: answer the offer that stands, choose an option for every issue, write a message."""
+"""The controls for an agenda: answer the standing offer, choose an option for each issue, write a message."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from negolab_widgets.tables.inputs import Beside, CountInput, GroupInput
 
 
 class OfferEditor:
-    """An input for every issue, and what the offer would pay. `drawn` is called when the sum is drawn anew."""
+    """An input for each issue, and what the offer would pay. `drawn` is called when the sum is redrawn."""
 
     def __init__(self, controls: Table, game: Agenda, drawn: Callable[[], None]) -> None:
         self._controls, self._game, self._drawn = controls, game, drawn
@@ -37,7 +37,7 @@ class OfferEditor:
 
     @property
     def chosen(self) -> list[int | None]:
-        """The number chosen for each issue, from the author's side; None where none is."""
+        """The number chosen for each issue, from the author's point of view; None where none is chosen."""
         values = zip(self._game.agenda, self.fields.inputs.values(), strict=True)
         return [None if each.value is UNSET else option_number(issue, each.value) for issue, each in values]
 
@@ -96,7 +96,7 @@ class OfferEditor:
 
 
 class AgendaTable(Table, view=view):
-    """The course of the offers and what was said, beside the offer that stands and the one to make."""
+    """The course of the offers and what was said, next to the standing offer and the one to make."""
 
     game: Agenda
 
@@ -177,7 +177,7 @@ class AgendaTable(Table, view=view):
         self.offer.description = WORDS.REJECT_AND_MAKE if incoming else WORDS.MAKE
         self.compose = "" if last else WORDS.COUNTEROFFER if incoming else table_texts.MAKE_AN_OFFER
 
-    # What is sent. The options stay, because the next offer begins at one's own last one.
+    # Sending. The options stay, because the next offer starts from the seat's own last one.
 
     def _incoming(self) -> Agreement | None:
         public = self.seen.public
@@ -210,7 +210,8 @@ class AgendaTable(Table, view=view):
             self._send("none", None, self.notice)
 
     def _send(self, reply: str, offer: dict[str, Any] | None, beside: w.HTML) -> None:
-        """Send a message with the words of the box; what the game would not take as it is meant is shown, not sent."""
+        """Send a message with the words in the box; if the game would not read it as meant, show why and do not send
+        it."""
         words = self.words.value if self.game.talk else ""
         if reads_as_token(words):
             self.refuse(WORDS.TOKEN, beside)

@@ -1,4 +1,4 @@
-"""A seat's table of an agenda as HTML: its points, the offer that stands, how the match ended, and what was said."""
+"""A seat's table for an agenda as HTML: its points, the standing offer, how the match ended, and what was said."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from negolab_widgets.tables.decision import Decision, end_class, person_name, re
 from negolab_widgets.tables.timeline import Timeline
 
 MAX_LISTED = 12
-"""Options of an issue that a table without controls lists; of more the first and the last."""
+"""Maximum number of an issue's options listed in a table without controls; if there are more, only the first and last
+are."""
 
 
 def role(game: Agenda, seat: Seat) -> str:
@@ -81,7 +82,7 @@ def facts(game: Agenda, seen: Seen) -> list[tuple[str, object]]:
 
 
 def importance_text(game: Agenda, seen: Seen, at: int) -> str:
-    """Say how much an issue matters to the other, where the seat is told; "" where it is not."""
+    """Say how much an issue matters to the other, if the seat is told; "" otherwise."""
     order = seen.private.order
     if order is None:
         return ""
@@ -91,7 +92,8 @@ def importance_text(game: Agenda, seen: Seen, at: int) -> str:
 
 
 def option_notes(seen: Seen, at: int) -> list[str]:
-    """Return what each option of an issue is worth, the other's points behind one's own where the seat sees them."""
+    """Return what each option of an issue is worth to the seat, followed by the other's points if the seat sees
+    them."""
     own = [format_number(points) for points in seen.private.points[at]]
     if seen.private.theirs is None:
         return own
@@ -111,14 +113,14 @@ def unit_text(issue: Issue, seen: Seen, at: int) -> str:
 
 
 def render_points(game: Agenda, seen: Seen) -> Markup:
-    """Render every issue with the own points of its options; those of the last offers are marked."""
+    """Render each issue with the seat's points for its options; those in the last offers are marked."""
     rows = [(_issue_name(game, seen, at), _points_cells(issue, seen, at)) for at, issue in enumerate(game.agenda)]
     table = html.table((), rows, WORDS.YOUR_POINTS, cls="nl-agenda-points")
     return html.panel(WORDS.ISSUES, render_legend(seen), table)
 
 
 def render_legend(seen: Seen) -> Markup:
-    """Say whose points the numbers are, where the seat sees those of both."""
+    """Say whose points the numbers are, if the seat sees those of both."""
     return Markup("") if seen.private.theirs is None else element("div", WORDS.LEGEND, cls="nl-soft")
 
 
@@ -128,7 +130,7 @@ def _issue_name(game: Agenda, seen: Seen, at: int) -> Markup:
 
 
 def _points_cells(issue: Issue, seen: Seen, at: int) -> Markup:
-    """Render the options of an issue beside each other, each with its points."""
+    """Render the options of an issue side by side, each with its points."""
     if issue.units is not None:
         return element("span", "; ".join([unit_text(issue, seen, at), *offered_units(issue, seen, at)]))
     notes, marks = option_notes(seen, at), option_marks(issue, seen, at)
@@ -149,7 +151,8 @@ def _points_cells(issue: Issue, seen: Seen, at: int) -> Markup:
 
 
 def offered_units(issue: Issue, seen: Seen, at: int) -> list[str]:
-    """Return the units of goods for the seat in the last offers, each behind whose offer it is: `theirs: you 2`."""
+    """Return the units of goods for the seat in the last offers, each preceded by whose offer it is: `theirs: you
+    2`."""
     return [
         (WORDS.YOURS_UNITS if seat == seen.seat else WORDS.THEIRS_UNITS).format(
             count=seen_by_author(seen.seat, (issue,), (offer[at],))[0]
@@ -159,7 +162,7 @@ def offered_units(issue: Issue, seen: Seen, at: int) -> list[str]:
 
 
 def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
-    """Return a mark for each option: in whose last offer it is."""
+    """Return a mark for each option that says whose last offer contains it."""
     marks, words = [""] * issue.size, WORDS["marks"]
     for seat, offer in last_offers(seen).items():
         mark = words["yours" if seat == seen.seat else "theirs"]
@@ -167,11 +170,11 @@ def option_marks(issue: Issue, seen: Seen, at: int) -> list[str]:
     return marks
 
 
-# The offer that stands.
+# The standing offer.
 
 
 def rules(game: Agenda, seen: Seen) -> list[str]:
-    """Say the rules to a person: the goal, no deal, messages and answers."""
+    """State the rules for a person: the goal, no deal, messages and answers."""
     alone, best, words = format_points(seen.private.reservation), format_points(best_points(seen)), WORDS["rules"]
     told = (
         words["goal" if len(game.agenda) > 1 else "goal_1"].format(issues=len(game.agenda)),
@@ -185,7 +188,7 @@ def rules(game: Agenda, seen: Seen) -> list[str]:
 
 
 def decision(game: Agenda, seen: Seen) -> Decision:
-    """Return the offer that stands, its points for the seat, and the other's last act."""
+    """Return the standing offer, its points for the seat, and the other's last action."""
     standing = seen.public.standing
     theirs = [entry for entry in seen.public.messages if entry.seat != seen.seat]
     told = _conversation_entry(game, seen, theirs[-1]) if theirs else None
@@ -199,7 +202,7 @@ def decision(game: Agenda, seen: Seen) -> Decision:
 
 
 def _bar(seen: Seen, points: int) -> tuple[float, float] | None:
-    """Return points, and those of no deal, as shares of the seat's best agreement."""
+    """Return points, and those for no deal, as shares of the seat's best agreement."""
     best = best_points(seen)
     return (points / best, seen.private.reservation / best) if best else None
 
@@ -212,7 +215,7 @@ def standing_title(game: Agenda, seen: Seen) -> str:
 
 
 def _other_name(game: Agenda, seen: Seen) -> str:
-    """Return the other's role as a sentence begins."""
+    """Return the other's role as the beginning of a sentence."""
     return html.capitalised(person_name(role(game, other(seen.seat)), other(seen.seat)))
 
 
@@ -226,7 +229,7 @@ def _silence_text(seen: Seen) -> str:
 
 
 def render_terms(game: Agenda, seen: Seen, agreement: Agreement) -> Markup:
-    """Render an agreement: the option of each issue with its own points."""
+    """Render an agreement: the option for each issue with the seat's points."""
     numbers = seen_by_author(seen.seat, game.agenda, agreement)
     rows = []
     for at, (issue, number) in enumerate(zip(game.agenda, numbers, strict=True)):
@@ -245,8 +248,8 @@ def render_worth(game: Agenda, seen: Seen, agreement: Agreement, messages: int, 
     """Render an agreement's points, compared with no deal.
 
     Args:
-        messages: Messages before the one that would accept it.
-        beside: Points of the other's last offer, to compare with too.
+        messages: Number of messages before the one that would accept it.
+        beside: Points of the other's last offer, for a further comparison.
     """
     points = worth(seen.private.points, agreement)
     alone = seen.private.reservation
@@ -277,7 +280,7 @@ def _compare(points: int, than: int, same: str, more: str, fewer: str) -> str:
 
 
 def ending(game: Agenda, seen: Seen) -> Markup:
-    """Render how the match ended; empty while it runs."""
+    """Render how the match ended; empty while it is running."""
     public = seen.public
     if public.end is None:
         return Markup("")
@@ -315,7 +318,7 @@ def talk(game: Agenda, seen: Seen) -> list[ConversationEntry]:
 
 
 def timeline(game: Agenda, seen: Seen) -> Timeline:
-    """Return the points of both sides' offers for the seat, over the messages."""
+    """Return the seat's points for both sides' offers, over the messages."""
     public, own = seen.public, seen.private
     made = [(n, e.seat, worth(own.points, e.offer)) for n, e in enumerate(public.messages, 1) if e.offer is not None]
     lines: dict[str, float] = {WORDS["facts"]["no_deal"]: own.reservation, WORDS["facts"]["best"]: best_points(seen)}
@@ -325,7 +328,7 @@ def timeline(game: Agenda, seen: Seen) -> Timeline:
 
 
 def describe_agreement(game: Agenda, seat: Seat, agreement: Agreement) -> str:
-    """Write an agreement as one seat reads it: `salary: $55,000; 2 food for you; 1 food, 3 water for them`."""
+    """Format an agreement as one seat reads it: `salary: $55,000; 2 food for you; 1 food, 3 water for them`."""
     parts: list[str] = []
     units: dict[str, list[str]] = {"yours": [], "theirs": []}
     for issue, number in zip(game.agenda, seen_by_author(seat, game.agenda, agreement), strict=True):

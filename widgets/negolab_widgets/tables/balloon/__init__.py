@@ -1,5 +1,5 @@
-"""The table for balloon: a checklist against the LIMIT, the proposals that stand, and the messages.
+"""The table for balloon: a checklist against the LIMIT, the standing proposals, and the messages.
 
-checklist.py is where a set is chosen, view.py draws a seat's table and the open proposals, controls.py composes the
-message and puts them together.
+checklist.py is for choosing a set, view.py draws a seat's table and the open proposals, and controls.py composes the
+message and combines them.
 """

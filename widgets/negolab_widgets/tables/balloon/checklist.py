@@ -1,6 +1,6 @@
-"""A table of items to tick, sorted by any of its columns: one widget for all rows, so that 300 stay usable.
+"""A table of items to check, sortable by any column; one widget serves all rows, so that 300 of them remain usable.
 
-The browser draws what it is given; order and totals are made in Python.
+The browser draws what it is given; order and totals are computed in Python.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from negolab_widgets.fields import Field, script
 
 
 class Checklist(Field):
-    """Rows to tick.
+    """Rows to check.
 
-    `cells` are the rows' texts, a name first; `keys` are what columns sort by; `marks` is a last column. `value`
-    holds the numbers of ticked rows, `order` those that are shown, from top to bottom. A click on a heading sorts by
-    its column, another one reverses the order.
+    `cells` are the rows' texts, starting with a name; `keys` are what columns sort by; `marks` is a final column.
+    `value` holds the numbers of checked rows, and `order` those shown, from top to bottom. Clicking a heading sorts by
+    its column; clicking it again reverses the order.
     """
 
     _esm = script(__package__, "checklist.js")
@@ -51,15 +51,15 @@ class Checklist(Field):
 
     @property
     def names(self) -> frozenset[str]:
-        """The ticked names."""
+        """The checked names."""
         return frozenset(self._names[at] for at in self.value)
 
     def tick(self, names: Collection[str]) -> None:
-        """Tick exactly these."""
+        """Check exactly these."""
         self.value = [at for at, name in enumerate(self._names) if name in names]
 
     def find(self, words: str, *, ticked: bool = False) -> None:
-        """Show only rows whose name holds all of these words, of the `ticked` ones if so wanted."""
+        """Show only rows whose name contains all of these words and, if `ticked`, only checked ones."""
         wanted = words.lower().split()
         chosen = self.names if ticked else frozenset(self._names)
         self._found = [
@@ -68,13 +68,13 @@ class Checklist(Field):
         self._sort()
 
     def mark(self, marks: Sequence[str]) -> None:
-        """Write the last column."""
+        """Fill in the last column."""
         if list(marks) != self.marks:
             self.marks = list(marks)
             self._sort()
 
     def _sort(self) -> None:
-        """Sort by the chosen column; without one, rows stand in the order of the items."""
+        """Sort by the chosen column; without one, rows are in the order of the items."""
         columns: dict[int, Sequence[Any]] = dict(enumerate((*self._keys, list(self.marks))))
         column = columns.get(self.sort, range(len(self._names)))
         self.order = sorted(self._found, key=column.__getitem__, reverse=self.falling)

@@ -1,4 +1,4 @@
-"""The controls of balloon: a set to tick, the proposals to answer, the message that carries both."""
+"""The controls for balloon: a set to check, the proposals to answer, and the message that carries both."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from negolab_widgets.tables.controls import Table, render_due
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, UNSET, name_accept, set_class
 
 SEARCH_THRESHOLD = 24
-"""With more items than this there is a box to find some by name."""
+"""With more items than this, there is a box to find items by name."""
 
 
 class BalloonTable(Table, view=view):
-    """The conversation and the proposals that stand, beside the set to choose."""
+    """The conversation and the standing proposals, next to the set to choose."""
 
     game: Balloon
 
@@ -78,7 +78,7 @@ class BalloonTable(Table, view=view):
         self.checklist.find(self.find.value, ticked=self.only.value)
 
     def _start(self, names: Names) -> None:
-        """Tick exactly these, and show them where only what is ticked is shown."""
+        """Check exactly these, and update the list if it shows only checked items."""
         self.checklist.tick(names)
         self._find()
 
@@ -114,7 +114,7 @@ class BalloonTable(Table, view=view):
             self.message.agree(latest, self.answer_notice)
 
     def _redraw(self) -> None:
-        """Redraw what follows from the ticks."""
+        """Redraw what depends on the checked items."""
         chosen = self.checklist.names
         bars = render_value_bars(set_value(self.seen, chosen))
         self._sums.value = html.join([bars, view.render_comparison(self.seen, chosen)])
@@ -132,7 +132,7 @@ class BalloonTable(Table, view=view):
             self.message.agree(names, self.proposals.notice)
 
     def _costs(self, text: str) -> str:
-        """Return why this message would lose the match, "" if it would not or if it is forgiven."""
+        """Return why this message would lose the match; "" if it would not or is forgiven."""
         read = self.game.parse(text, self.seen)
         lost = isinstance(read, Invalid) and len(read.codes) > self.seen.private.patience
         return refusal_text(self.game, read) if isinstance(read, Invalid) and lost else ""
@@ -144,12 +144,12 @@ def _patience_text(left: int) -> str:
 
 
 class MessageEditor:
-    """Compose a message in the game's own form; what the rules would not accept is shown and not sent.
+    """Compose a message in the game's own form; if the rules would not accept it, show why and do not send it.
 
     Args:
         controls: The table's controls.
         game: The game as told to the seat.
-        chosen: Returns the ticked set.
+        chosen: Returns the checked set.
         refused: Returns the sets to refuse.
     """
 
@@ -191,16 +191,16 @@ class MessageEditor:
         self._draw_braces()
 
     def _draw_braces(self) -> None:
-        """Warn of braces: the form of a message needs these signs itself."""
+        """Warn about braces, which the form of a message itself needs."""
         words = WORDS.BRACES.format(braces="{ }")
         has = any(sign in box.value for box in (self.argument, self.reasoning) for sign in "{}")
         self._braces.value = element("div", words if has else "", cls="nl-soft", role="status")
         set_visible(self._braces, has)
 
     def agree(self, names: Names, beside: w.HTML) -> None:
-        """Send an agreement to this set."""
+        """Agree to this set."""
         due = self._game.rules == "reference" and _required_proposal_text(self._seen)
-        # There an agreement alone is a message without proposal, one too many.
+        # There, an agreement alone is a message without a proposal, which is one too many.
         self._send(beside, agree=(names,), propose=(names,) if due else ())
 
     @property
@@ -233,7 +233,7 @@ class MessageEditor:
         agree: Iterable[Names] = (),
     ) -> None:
         words = self.argument.value.strip()
-        # An empty box is an empty argument: no stock phrase is put into a person's mouth.
+        # An empty box is an empty argument; no stock phrase is put into a person's mouth.
         argument = words if words or self._game.require_argument else None
         text = self._game.compose(
             self._seen,
@@ -254,7 +254,7 @@ class MessageEditor:
 
 
 def _required_proposal_text(seen: Seen) -> str:
-    """Say that the next message must hold a proposal, where the limit on messages without one is reached."""
+    """Say that the next message must contain a proposal, if the limit on messages without one is reached."""
     public = seen.public
     limit = public.terms.empty_turn_limit
     if public.end is not None or limit is None or public.empty < limit:

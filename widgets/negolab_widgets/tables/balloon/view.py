@@ -1,4 +1,4 @@
-"""A seat's table of balloon as HTML: what it knows, the proposals that stand, the conversation, the agreement."""
+"""A seat's table for balloon as HTML: what it knows, the standing proposals, the conversation, and the agreement."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from negolab_widgets.tables.timeline import Timeline
 
 
 class SetValue(msgspec.Struct, frozen=True):
-    """A set's sums. `best` is the most that any set within the `limit` is worth to the seat."""
+    """The sums of a set. `best` is the most that any set within the `limit` is worth to the seat."""
 
     count: int
     effort: int
@@ -43,26 +43,26 @@ class SetValue(msgspec.Struct, frozen=True):
 
     @property
     def share(self) -> str:
-        """The share of the seat's optimum, to which only sets within the LIMIT compare."""
+        """The share of the seat's optimum in words, for sets within the LIMIT."""
         if self.over:
             return WORDS.OVER_LIMIT
         return WORDS.OF_BEST.format(share=f"{100 * self.points / self.best:.0f}") if self.best else WORDS.NO_BEST
 
 
 def set_value(seen: Seen, names: Collection[str]) -> SetValue:
-    """Sum a set of items for the seat."""
+    """Compute the sums of a set of items for the seat."""
     terms, own = seen.public.terms, seen.private.importance
     return SetValue(len(names), total(terms.effort, names), terms.limit, total(own, names), best_value(seen))
 
 
 def best_value(seen: Seen) -> int:
-    """Return the seat's own optimum, a knapsack that is solved once."""
+    """Return the seat's own optimum, from a knapsack problem that is solved only once."""
     terms, own = seen.public.terms, seen.private.importance
     return total(own, best_set(terms.effort, own, terms.limit))
 
 
 def render_value_bars(sums: SetValue) -> Markup:
-    """Render both sums as bars, each with its words."""
+    """Render both sums as bars, each with its text."""
     effort = (WORDS.EFFORT_OVER if sums.over else WORDS.EFFORT_LEFT).format(
         effort=f"{sums.effort:,}", limit=f"{sums.limit:,}", over=f"{sums.over:,}", left=f"{sums.limit - sums.effort:,}"
     )
@@ -78,7 +78,7 @@ def render_value_bars(sums: SetValue) -> Markup:
 
 
 def render_value_line(sums: SetValue) -> Markup:
-    """Render the sums in one line, the own points first."""
+    """Render the sums on one line, the seat's points first."""
     effort = (WORDS.EFFORT_TOO_MUCH if sums.over else WORDS.EFFORT_OF).format(
         effort=f"{sums.effort:,}", over=f"{sums.over:,}"
     )
@@ -92,7 +92,7 @@ def render_value_line(sums: SetValue) -> Markup:
 
 
 def render_items(seen: Seen, names: Collection[str], most: int = 30) -> Markup:
-    """Render the items of a set in their order; of a long one the first, and how many more."""
+    """Render the items of a set in order; for a long set, render the first `most` and how many more there are."""
     listed = [name for name in seen.public.terms.effort if name in names]
     shown = [element("bdi", name) for name in listed[:most]]
     more = [WORDS.AND_MORE.format(count=len(listed) - most)] if len(listed) > most else []
@@ -107,15 +107,15 @@ def count_items(count: int) -> str:
 
 
 def talk(game: Balloon, seen: Seen) -> list[ConversationEntry]:
-    """List one entry per message, the latest ones in full."""
+    """List one entry per message, with the latest ones in full."""
     messages = seen.public.messages
     early = max(0, len(messages) - MAX_ENTRIES)
-    # The early ones are only counted, so they need not be read.
+    # The early ones are only counted, so they do not have to be read.
     return [ConversationEntry("", "")] * early + [_entry(game, seen, message) for message in messages[early:]]
 
 
 def timeline(game: Balloon, seen: Seen) -> Timeline:
-    """Return the worth of both sides' latest proposals for the seat, in percent of its best set."""
+    """Return what both sides' latest proposals are worth to the seat, as a percentage of its best set."""
     rows: list[tuple[int, Seat, float]] = []
     first = max(0, len(seen.public.messages) - MAX_ENTRIES)
     for number, message in enumerate(seen.public.messages[first:], first + 1):
@@ -148,7 +148,7 @@ def _describe_set(seen: Seen, names: Names) -> str:
 
 
 def extract_arguments(text: str, tag: str) -> str:
-    """Return the words of a message's arguments, without tags, braces and quotes around a single string."""
+    """Return the words of a message's arguments, without tags, braces, or quotes around a single string."""
     return "\n".join(filter(None, map(_unquote, _argument_pattern(tag).findall(text))))
 
 
@@ -184,7 +184,7 @@ def known(game: Balloon, seen: Seen) -> list[object]:
 
 
 def rules(game: Balloon, seen: Seen) -> list[str]:
-    """Say the rules to a person: the goal, the limit, no agreement, how a set is agreed."""
+    """State the rules for a person: the goal, the limit, no agreement, and how a set is agreed on."""
     terms, words = seen.public.terms, WORDS["rules"]
     turns = words["turns"] if terms.turn_limit is None else words["counted"].format(turns=terms.turn_limit)
     # The reference's rules let a set over the LIMIT be agreed to, and score it 0.
@@ -199,13 +199,14 @@ def facts(game: Balloon, seen: Seen) -> list[tuple[str, object]]:
 
 
 def latest_of_other(seen: Seen) -> Names | None:
-    """Return the other's newest proposal that stands; None without one."""
+    """Return the other's newest standing proposal; None if there is none."""
     standing = seen.public.active[other(seen.seat)]
     return standing[-1] if standing else None
 
 
 def render_comparison(seen: Seen, chosen: Names) -> Markup:
-    """Render how many items the other's newest proposal and a chosen set do not share; empty if either is missing."""
+    """Render how many items are in only one of the other's newest proposal and a chosen set; empty if either is
+    missing."""
     latest = latest_of_other(seen)
     if latest is None or not chosen:
         return Markup("")
@@ -217,8 +218,8 @@ def _differences(theirs: Names, yours: Names) -> str:
 
 
 def decision(game: Balloon, seen: Seen) -> Decision:
-    """Return the other's newest proposal, what it pays, how it differs from the own one, and the last message: what it
-    refused, and its argument."""
+    """Return the other's newest proposal, what it pays, how it differs from the seat's own, and the last message: what
+    it refused, and its argument."""
     said = [message for message in seen.public.messages if message.seat != seen.seat]
     last = _last_message(game, seen, said[-1]) if said else ""
     latest = latest_of_other(seen)
@@ -238,12 +239,12 @@ def _last_message(game: Balloon, seen: Seen, message: Message) -> str:
     refused = (WORDS.REFUSED.format(set=count_items(len(names))) for names in sets)
     who, said = WORDS.PLAYER.format(seat=message.seat), " ".join(_entry(game, seen, message).text.split())
     did, told = ", ".join(refused), f"{who}: {said}" if said else ""
-    # What is said is about their own set, not about what was refused.
+    # The words are about their own set, not about what was refused.
     return f"{who} {did}. {told}".strip() if did else told
 
 
 def ending(game: Balloon, seen: Seen) -> Markup:
-    """Render what was agreed, or why nothing was; empty while the match runs."""
+    """Render what was agreed, or why nothing was; empty while the match is running."""
     public = seen.public
     if public.end is None:
         return Markup("")
@@ -259,7 +260,7 @@ def ending(game: Balloon, seen: Seen) -> Markup:
 
 
 def outcome(game: Balloon, seen: Seen) -> str:
-    """Return how large the agreed set is, or why none was agreed."""
+    """Return the size of the agreed set, or why none was agreed."""
     public = seen.public
     if public.deal is not None:
         agreed = WORDS.AGREED_SET.format(items=count_items(len(public.deal)))
@@ -273,7 +274,8 @@ def outcome(game: Balloon, seen: Seen) -> str:
 
 
 def item_marks(seen: Seen) -> dict[str, str]:
-    """Say whose latest standing proposal holds an item ("yours", "theirs", "both"); after a deal, what was kept."""
+    """Say whose latest standing proposal contains an item ("yours", "theirs", "both"); after a deal, say what was
+    kept."""
     public = seen.public
     if public.deal is not None:
         return dict.fromkeys(public.deal, WORDS["marks"]["kept"])
@@ -286,13 +288,13 @@ def item_marks(seen: Seen) -> dict[str, str]:
 
 
 def latest_proposal(public: Public, seat: Seat) -> Names:
-    """Return the seat's newest proposal that stands, the empty set if none does."""
+    """Return the seat's newest standing proposal; the empty set if there is none."""
     active = public.active[seat]
     return active[-1] if active else frozenset()
 
 
 def item_head(last: str = "proposed") -> tuple[str, ...]:
-    """Return the heads of the columns of items; the last says who proposed one, or that it was agreed."""
+    """Return the heads of the item columns; the last one says who proposed an item, or that it was agreed on."""
     words = WORDS["head"]
     return (words["item"], words["effort"], words["importance"], words["ratio"], words[last])
 
@@ -318,7 +320,7 @@ def render_items_table(seen: Seen) -> Markup:
 
 
 def render_standing(seen: Seen) -> Markup:
-    """Render the proposals that stand, newest first."""
+    """Render the standing proposals, newest first."""
     public = seen.public
     if public.end is not None:
         return Markup("")
@@ -336,7 +338,7 @@ def render_standing(seen: Seen) -> Markup:
 
 
 class StandingProposal(NamedTuple):
-    """A proposal that stands: its seat, what it is called, its items."""
+    """A standing proposal: its seat, title and items."""
 
     seat: Seat
     title: str
@@ -344,7 +346,8 @@ class StandingProposal(NamedTuple):
 
 
 def standing_proposals(seen: Seen) -> list[StandingProposal]:
-    """List the proposals that stand, the other seat's first, the newest first; a set that stands twice once."""
+    """List the standing proposals, the other seat's before the seat's own, each newest first; list a set that stands
+    twice only once."""
     found = []
     for seat in (other(seen.seat), seen.seat):
         own = seat == seen.seat
@@ -355,11 +358,11 @@ def standing_proposals(seen: Seen) -> list[StandingProposal]:
 
 
 FIRST_SHOWN = 4
-"""Proposals of each side that are shown at once; a button shows the earlier ones."""
+"""Number of each side's proposals shown initially; a button shows the earlier ones."""
 
 
 class ProposalRow:
-    """One proposal, made once, so that a redraw takes the focus from none of its buttons."""
+    """One proposal, built once, so that a redraw does not take the focus away from its buttons."""
 
     def __init__(
         self, controls: Table, each: StandingProposal, agree: Callable[[Names], None], start: Callable[[Names], None]
@@ -385,13 +388,13 @@ class ProposalRow:
 
 
 class ProposalList:
-    """The proposals that stand, a row each: to compare, agree to, refuse or start from.
+    """The standing proposals, each in a row, to compare, agree to, refuse or start from.
 
     Args:
         controls: The table's controls.
         agree: Called with a set to agree to.
         start: Called with a set to start from.
-        changed: Called when a refusal is ticked or taken back.
+        changed: Called when a refusal is checked or unchecked.
     """
 
     def __init__(
@@ -414,7 +417,7 @@ class ProposalList:
 
     @property
     def refused(self) -> tuple[Names, ...]:
-        """Sets ticked to be refused with the next message, of those that still stand."""
+        """Standing sets that are checked for refusal with the next message."""
         return tuple(
             each.names
             for each in standing_proposals(self._controls.seen)
@@ -436,7 +439,7 @@ class ProposalList:
         set_visible(self._more, max(map(len, sides)) > self._most)
 
     def clear(self) -> None:
-        """Untick all refusals."""
+        """Uncheck all refusals."""
         for made in self._rows_by_set.values():
             made.refuse.value = False
 

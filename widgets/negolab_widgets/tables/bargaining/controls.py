@@ -1,4 +1,4 @@
-"""The controls of bargaining: answer the offer that stands, or name a price."""
+"""The controls for bargaining: answer the standing offer, or name a price."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from negolab_widgets.tables.inputs import PriceInput
 
 
 class BargainingTable(Table, view=view):
-    """The course of the offers and the messages, beside the price to offer."""
+    """The course of the offers and the messages, next to the price to offer."""
 
     game: Bargaining
 
@@ -67,7 +67,7 @@ class BargainingTable(Table, view=view):
         show(self._due, render_due(self._last_try()))
 
     def _see_filled(self) -> None:
-        """Note own offers that the game made in place of an answer which could not be read."""
+        """Note the seat's own offers that the game made in place of an unreadable answer."""
         offers = self.seen.public.offers
         new, self._read = offers[self._read :], len(offers)
         for _, seat, cents in new:
@@ -112,14 +112,14 @@ class BargainingTable(Table, view=view):
     def clear_input(self) -> None:
         self.price.put(UNSET)
 
-    # What is sent.
+    # Sending.
 
     def _read_price(self, text: str) -> int | None:
         found = self.game.parse(text, self.seen)
         return found.cents if isinstance(found, Offer) else None
 
     def _first_price(self) -> int:
-        """Return the own last offer, else the standing offer or the own reservation value."""
+        """Return the seat's own last offer, else the standing offer or the seat's own reservation value."""
         own = [price for _, seat, price in self.seen.public.offers if seat == self.seat]
         standing = self.seen.public.standing
         return own[-1] if own else reservation_value(self.seen) if standing is None else standing
@@ -139,7 +139,7 @@ class BargainingTable(Table, view=view):
         set_class(self.offer, decision.UNSET, cents is UNSET)
 
     def _fault(self) -> str:
-        """Return what is wrong with what stands in the field."""
+        """Return what is wrong with the content of the field."""
         meant = without_decimal_comma(self.price.widget.value)
         return WORDS.WRITE_POINT.format(price=meant) if meant else self.price.fault
 

@@ -1,4 +1,4 @@
-"""A seat's table of bargaining as HTML: what it knows, the standing offer, all offers, the messages."""
+"""A seat's table for bargaining as HTML: what it knows, the standing offer, all offers, and the messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from negolab_widgets.tables.timeline import Timeline
 
 
 def known_reservation_value(seen: Seen, seat: Seat) -> int | None:
-    """Return the seller's cost or the buyer's value; None if this observation does not hold it."""
+    """Return the seller's cost or the buyer's value; None if this observation does not contain it."""
     private, public = seen.private, seen.public
     if seat == seen.seat:
         return private.cost if seat == "A" else private.value
@@ -28,7 +28,7 @@ def known_reservation_value(seen: Seen, seat: Seat) -> int | None:
 
 
 def deal_payoff(seen: Seen, seat: Seat, cents: int, number: int) -> float | None:
-    """Return what a deal on the offer of round `number` pays a seat; None if that is not known here."""
+    """Return what a deal on the offer of round `number` pays a seat; None if the observation does not tell."""
     terms, own = seen.public.terms, known_reservation_value(seen, seat)
     if seat == "A":
         gain = cents if terms.frame == "keeps_item" else None if own is None else cents - own
@@ -40,7 +40,7 @@ def deal_payoff(seen: Seen, seat: Seat, cents: int, number: int) -> float | None
 
 
 def own_deal_payoff(seen: Seen, cents: int, number: int) -> float:
-    """Return what a deal on the offer of round `number` pays the seat itself, which knows its own number."""
+    """Return what a deal on the offer of round `number` pays the observing seat, which knows its own number."""
     return deal_payoff(seen, seen.seat, cents, number) or 0
 
 
@@ -53,7 +53,7 @@ def no_deal_payoff(seen: Seen) -> int:
 
 
 def render_deal_value(seen: Seen, cents: int, number: int) -> Markup:
-    """Render what a deal at this price pays the seat, compared with no deal, and the other where that is known."""
+    """Render what a deal at this price pays the seat, compared with no deal, and what it pays the other, if known."""
     own = own_deal_payoff(seen, cents, number)
     away, without, best = other(seen.seat), no_deal_payoff(seen), _best_payoff(seen, number)
     theirs = deal_payoff(seen, away, cents, number)
@@ -64,14 +64,14 @@ def render_deal_value(seen: Seen, cents: int, number: int) -> Markup:
 
 
 def _best_payoff(seen: Seen, number: int) -> float:
-    """Return the most that the seat could get in a round: at the other's own number where it is known."""
+    """Return the most that the seat could get in a round (at the other's number, if known)."""
     terms, theirs = seen.public.terms, known_reservation_value(seen, other(seen.seat))
     edge = terms.price_hi if seen.seat == "A" else terms.price_lo
     return own_deal_payoff(seen, edge if theirs is None else theirs, number)
 
 
 def _compare_with_no_deal(own: float, without: int) -> str:
-    """Compare a payoff with that of no deal, in words."""
+    """Compare a payoff with that for no deal, in words."""
     if own == without:
         return WORDS.SAME
     if own < without:
@@ -109,7 +109,7 @@ def known(game: Bargaining, seen: Seen) -> list[object]:
 
 
 def facts(game: Bargaining, seen: Seen) -> list[tuple[str, object]]:
-    """Return the seat's own number, what it was told of the other's, and what it has without a deal."""
+    """Return the seat's own number, what it was told about the other's, and what it has without a deal."""
     terms, away = seen.public.terms, other(seen.seat)
     told, exact = known_facts(seen)
     without = WORDS.KEPT.format(amount=format_money(no_deal_payoff(seen)), item=game.item)
@@ -125,13 +125,13 @@ def facts(game: Bargaining, seen: Seen) -> list[tuple[str, object]]:
 
 
 def known_facts(seen: Seen) -> tuple[Told, int | None]:
-    """Return what the seat was told of the other's number, and that number where it knows it."""
+    """Return what the seat was told about the other's number, and that number if the seat knows it."""
     public = seen.public
     return (public.terms.seller_told, public.value) if seen.seat == "A" else (public.terms.buyer_told, public.cost)
 
 
 def describe_told(facts: Told, exact: int | None) -> str:
-    """Say what a seat was told of the other's number."""
+    """Say what a seat was told about the other's number."""
     match facts:
         case ("exact",):
             return WORDS.EXACTLY.format(amount=format_money(exact or 0))
@@ -152,7 +152,7 @@ def _list_alternatives(amounts: Sequence[int]) -> str:
 
 
 def reservation_value_name(seen: Seen, seat: Seat) -> str:
-    """Return what a seat's own number is called, as a title."""
+    """Return the name of a seat's own number, as a title."""
     word = "value" if seat == "B" else "valuation" if seen.public.terms.frame == "keeps_item" else "cost"
     return (WORDS["your"] if seat == seen.seat else WORDS["their"])[word]
 
@@ -163,7 +163,7 @@ def _keeps_item(seen: Seen) -> bool:
 
 
 def rules(game: Bargaining, seen: Seen) -> list[str]:
-    """Say the rules to a person: the goal, what no deal pays, how offers are made and answered."""
+    """State the rules for a person: the goal, what no deal pays, and how offers are made and answered."""
     terms, seller = seen.public.terms, seen.seat == "A"
     own = format_money(reservation_value(seen))
     words, keeps = WORDS["rules"], _keeps_item(seen)
@@ -179,11 +179,12 @@ def rules(game: Bargaining, seen: Seen) -> list[str]:
     return list(filter(None, told))
 
 
-# The offer that stands.
+# The standing offer.
 
 
 def decision(game: Bargaining, seen: Seen) -> Decision:
-    """Return the standing offer, what a deal at it pays, and the other's last offer where the own one stands."""
+    """Return the standing offer, what a deal on it pays, and, if the offer is the seat's own, the other's last
+    offer."""
     offers, away = seen.public.offers, other(seen.seat).lower()
     if not offers:
         opens = proposer_in_round(seen, 1)
@@ -208,7 +209,8 @@ def standing_gain(seen: Seen) -> float:
 
 
 def price_zone(seen: Seen, least: int, most: int) -> Zone:
-    """Return the prices that can suit both as far as this seat was told: between both numbers, else all of them."""
+    """Return the prices that can suit both, as far as this seat was told: those between both numbers, else all
+    prices."""
     own, away = known_reservation_value(seen, seen.seat), other(seen.seat)
     told, exact = known_facts(seen)
     sure = told[0] in ("exact", "range", "verified", "set")
@@ -223,7 +225,7 @@ def price_zone(seen: Seen, least: int, most: int) -> Zone:
 
 
 def render_shares(seen: Seen, cents: int, number: int) -> Markup:
-    """Render as one bar who gains how much at a price; empty where somebody loses or the other's number is unknown."""
+    """Render as one bar how much each seat gains at a price; empty if a seat loses or the other's number is unknown."""
     gains = {seat: deal_payoff(seen, seat, cents, number) or 0 for seat in SEATS}
     names = {seen.seat: WORDS.YOU, other(seen.seat): role_name(other(seen.seat))}
     words = {seat: f"{names[seat].capitalize()} {format_money(gain)}" for seat, gain in gains.items()}
@@ -238,7 +240,7 @@ def is_last_offer(seen: Seen) -> bool:
 
 
 def ending(game: Bargaining, seen: Seen, *, unread: bool = False) -> Markup:
-    """Render the deal and what it pays, or why there is none; empty while the match runs.
+    """Render the deal and what it pays, or why there is none; empty while the match is running.
 
     `unread` says that this seat's last answer could not be read.
     """
@@ -280,7 +282,7 @@ def outcome(game: Bargaining, seen: Seen, *, unread: bool = False) -> str:
     return (WORDS["rejected"] if public.last_response else WORDS["walked_away"])[who]
 
 
-# What stands in for an answer that cannot be read.
+# What replaces an unreadable answer.
 
 
 def filled_offer_text(cents: int) -> str:
@@ -291,7 +293,7 @@ def filled_offer_text(cents: int) -> str:
 
 
 def timeline(game: Bargaining, seen: Seen) -> Timeline:
-    """Return the prices over the rounds, and the numbers of both seats that this one was told."""
+    """Return the prices over the rounds, and the numbers of both seats as far as this one was told."""
     public = seen.public
     known = ((reservation_value_name(seen, seat), known_reservation_value(seen, seat)) for seat in SEATS)
     lines: dict[str, float] = {name: cents for name, cents in known if cents is not None}
@@ -311,7 +313,7 @@ def timeline(game: Bargaining, seen: Seen) -> Timeline:
 
 
 def talk(game: Bargaining, seen: Seen) -> list[ConversationEntry]:
-    """List the offers with what a deal at each pays, and the words that went along."""
+    """List the offers with what a deal on each pays, and the accompanying words."""
     claimed = seller_claim(seen.public.terms.buyer_told, game.item)
     entries = [] if claimed is None else [_conversation_entry(seen, "A", claimed, WORDS.BEFORE_ROUND_1)]
     said = {number: text for number, _, text in seen.public.messages}
@@ -325,7 +327,7 @@ def talk(game: Bargaining, seen: Seen) -> list[ConversationEntry]:
 
 
 def seller_claim(told: Told, item: str) -> str | None:
-    """Return the seller's message before round 1 in the `claimed` treatment; None in any other."""
+    """Return the seller's message before round 1 in the `claimed` treatment; None in any other treatment."""
     match told:
         case ("claimed", int(low), int(high)):
             return WORDS.CLAIM.format(item=item, low=format_money(low), high=format_money(high))

@@ -1,4 +1,4 @@
-"""The line of prices with the zone in which both gain, for a game's card in a notebook."""
+"""The price line with the zone in which both gain, for a game's card in a notebook."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from negolab_widgets.axis import Axis
 from negolab_widgets.html import Markup, element, join
 
 _WIDTH, _HEIGHT, _LINE = 560, 176, 112
-"""Size of the drawing in its own units, and the height of the line of prices."""
+"""Size of the drawing in its own units, and the vertical position of the price line."""
 
 
 def price_zone(game: Bargaining, state: State[Any, Any]) -> Markup:

@@ -1,4 +1,4 @@
-"""The controls of split: talk, then say what to keep."""
+"""The controls for split: talk, then say what to keep."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from negolab_widgets.tables.split.view import format_units, render_keep_value, v
 
 
 class KeepEditor:
-    """A slider and a number for every item type, and the value of keeping that much.
+    """A slider and a number for each item type, and the value of keeping that much.
 
-    All start at 0, because any other share that stood there would suggest itself. `chosen` says that one was moved, or
-    that nothing is to be kept: a press too many must not ask for nothing. `changed` is called when that changes.
+    All start at 0, because any other preset share would be suggestive. `chosen` is True once one was moved, or keeping
+    nothing was chosen, so that an accidental press does not ask for nothing. `changed` is called when that changes.
     """
 
     def __init__(self, controls: Table, game: Split, changed: Callable[[], None]) -> None:
@@ -68,13 +68,13 @@ class KeepEditor:
     def draw_sum(self) -> None:
         """Show what this share would pay."""
         stock = self._seen.public.stock
-        # What a page sends may be out of range; it is refused when it is sent.
+        # What a page sends may be out of range; it is refused on sending.
         keep = tuple(min(units, most) for units, most in zip(self.keep, stock, strict=True))
         self.sum.value = render_keep_value(self._game, self._seen, keep if self.is_ready else None)
 
     @property
     def is_ready(self) -> bool:
-        """True if a share was chosen, or there is none to choose."""
+        """True if a share was chosen, or if there is none to choose."""
         return self.chosen or not any(self._seen.public.stock)
 
     @property
@@ -102,7 +102,8 @@ class KeepEditor:
 
 
 class MessageEditor:
-    """The message of a round; what would not arrive as written is refused here, because it costs a message."""
+    """The message of a round; words that would not arrive as written are refused here, because they would cost a
+    message."""
 
     def __init__(self, controls: Table, game: Split) -> None:
         self._controls, self._game = controls, game
@@ -149,7 +150,7 @@ class MessageEditor:
             self._controls.say(text, self.notice)
 
     def _fault(self, words: str, text: str) -> str:
-        """Return why these words would not arrive as they are, "" if they would."""
+        """Return why these words would not arrive as written; "" if they would."""
         if self._seen.public.phase != "talk":
             return WORDS.TALK_OVER
         read = self._game.parse(text, self._seen)
@@ -166,7 +167,7 @@ class MessageEditor:
 
 
 class SplitTable(Table, view=view):
-    """How the rounds went and the talk of this one, beside the message to write and the share to ask for."""
+    """How the rounds went and this round's talk, next to the message to write and the share to ask for."""
 
     game: Split
 
@@ -228,7 +229,7 @@ class SplitTable(Table, view=view):
         self._name_ask()
 
     def _own_proposal(self) -> Proposal | None:
-        """Return the own proposal that waits: a match shows it only once it is stepped, so it is kept here."""
+        """Return the seat's own waiting proposal; a match shows it only after a step, so it is kept here."""
         if self.seen.public.phase != "split" or self.asked:
             return None
         return view.pending_proposal(self.seen) or self._filed
@@ -244,7 +245,7 @@ class SplitTable(Table, view=view):
         self._meant = self.game.parse(text, self.seen)
         super().say(text, beside)
 
-    # What is sent.
+    # Sending.
 
     def _chosen(self) -> None:
         self.share.draw_sum()

@@ -1,4 +1,4 @@
-"""A seat's table of split as HTML: what is divided, the conversation, and the results of the rounds."""
+"""A seat's table for split as HTML: what is divided, the conversation, and the results of the rounds."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from negolab_widgets.tables.timeline import Timeline
 
 
 def values_of(seen: Seen, seat: Seat) -> Units | None:
-    """Return what a unit is worth to a seat in this round; None if this observation does not hold it."""
+    """Return what a unit is worth to a seat in this round; None if this observation does not contain it."""
     if seen.public.values is not None:
         return seen.public.values[seat]
     return seen.private.values if seat == seen.seat else None
@@ -32,13 +32,13 @@ def count_points(number: float) -> str:
 
 
 def choose_number(number: float, one: str, several: str, **more: object) -> str:
-    """Fill the text for one or for several, with at most two decimals."""
+    """Fill in the singular or plural text, with at most two decimals."""
     written = format_decimal(number)
     return (one if written == "1" else several).format(count=written, **more)
 
 
 def format_units(game: Split, units: Sequence[float]) -> str:
-    """Format units of the types of which there are any, such as `1 hat, 2.5 balls`."""
+    """Format the units of types that are not zero, such as `1 hat, 2.5 balls`."""
     some = [(item, some) for item, some in zip(game.items, units, strict=True) if some]
     return (
         ", ".join(
@@ -50,14 +50,14 @@ def format_units(game: Split, units: Sequence[float]) -> str:
 
 
 def render_keep_value(game: Split, seen: Seen, keep: Units | None) -> Markup:
-    """Render what an ask would pay, and what it leaves to the other; None: nothing is chosen yet."""
+    """Render what an ask would pay, and what it leaves to the other (None: nothing is chosen yet)."""
     if keep is None:
         words = WORDS.NOT_DUE if seen.public.phase == "talk" else WORDS.NOTHING_CHOSEN
         lines = [words, _settling_rule(game)]
         return element("div", *(element("div", line, cls="nl-soft") for line in lines), cls="nl-brings nl-shared")
     left = complement(seen.public.stock, keep)
     theirs = values_of(seen, other(seen.seat))
-    # Keeping nothing pays nothing in the best case too.
+    # Keeping nothing pays nothing even in the best case.
     unless = _worst_case_text(game, seen, keep) if any(keep) else ""
     leaves = (WORDS.LEAVES if theirs is None else WORDS.LEAVES_WORTH).format(
         units=format_units(game, left),
@@ -112,7 +112,7 @@ def clock(game: Split, seen: Seen) -> str:
 
 
 def messages_left(game: Split, seen: Seen) -> int:
-    """Count the messages that the seat, or in free talk both, may still send in this round."""
+    """Count the messages that the seat (in free talk, both seats) may still send in this round."""
     if game.is_free:
         return game.talk_limit - sum(each.round == seen.public.round for each in seen.public.messages)
     sent = sum(each.round == seen.public.round and each.seat == seen.seat for each in seen.public.messages)
@@ -124,11 +124,11 @@ def known(game: Split, seen: Seen) -> list[object]:
     return [render_stock(game, seen), render_pending(game, pending_proposal(seen)), render_points(game, seen), past]
 
 
-# What stands before the seat.
+# The seat's situation.
 
 
 def rules(game: Split, seen: Seen) -> list[str]:
-    """Say the rules to a person: the goal, talk, how a round is settled."""
+    """State the rules for a person: the goal, talk, and how a round is settled."""
     words = WORDS["rules"]
     quota = words["one" if game.quota == 1 else "quota"].format(count=game.quota) if game.quota else ""
     told = (
@@ -164,7 +164,7 @@ def decision(game: Split, seen: Seen) -> Decision:
 
 
 def facts(game: Split, seen: Seen) -> list[tuple[str, object]]:
-    """Return the points so far of those whose points the seat knows."""
+    """Return the points so far of each seat whose points this one knows."""
     told = [settled.points[other(seen.seat)] for settled in seen.public.history if settled.points is not None]
     theirs = [(WORDS["facts"]["theirs"], format_decimal(sum(told)))] if told else []
     return [(WORDS["facts"]["yours"], format_decimal(sum(seen.private.earned))), *theirs]
@@ -178,7 +178,7 @@ def stock_title(seen: Seen) -> str:
 
 
 def render_stock(game: Split, seen: Seen) -> Markup:
-    """Render the stock of the round and its value to those whose values the seat knows."""
+    """Render the stock of the round and its value to each seat whose values this one knows."""
     public = seen.public
     if public.phase == "over":
         return Markup("")
@@ -192,7 +192,7 @@ def render_stock(game: Split, seen: Seen) -> Markup:
 
 
 def render_hand(seen: Seen) -> Markup:
-    """Render the own hand and what it says about values; empty in games without hands."""
+    """Render the seat's own hand and what it says about values; empty in games without hands."""
     own, hands = seen.private.hand, WORDS["hands"]
     if own is None:
         return Markup("")
@@ -208,13 +208,13 @@ def render_hand(seen: Seen) -> Markup:
 
 
 def pending_proposal(seen: Seen) -> Proposal | None:
-    """Return the own proposal that was taken while the other's is awaited."""
+    """Return the seat's own proposal, once accepted, while the other's is awaited."""
     is_pending = seen.public.phase == "split" and seen.seat not in seen.public.on_turn
     return Proposal(seen.private.ask) if is_pending else None
 
 
 def render_pending(game: Split, own: Proposal | None) -> Markup:
-    """Render the own proposal while the other's is awaited; empty without one."""
+    """Render the seat's own proposal while the other's is awaited; empty without one."""
     if own is None:
         return Markup("")
     keep = own.keep
@@ -222,11 +222,11 @@ def render_pending(game: Split, own: Proposal | None) -> Markup:
     return html.panel(title, WORDS.HIDDEN, cls="nl-deal")
 
 
-# What came of it.
+# Results.
 
 
 def ending(game: Split, seen: Seen) -> Markup:
-    """Render what was earned in all; empty while the match runs."""
+    """Render the total earned; empty while the match is running."""
     public = seen.public
     if public.phase != "over":
         return Markup("")
@@ -248,7 +248,7 @@ def outcome(game: Split, seen: Seen) -> str:
 
 
 def _render_other_points(seen: Seen) -> Markup:
-    """Render what the other earned so far, where the rounds tell it."""
+    """Render what the other earned so far, if the rounds tell."""
     told = [settled.points[other(seen.seat)] for settled in seen.public.history if settled.points is not None]
     if not told:
         return Markup("")
@@ -304,7 +304,7 @@ def _round_points(seen: Seen, settled: Settled, seat: Seat) -> float | None:
 
 
 def render_rounds(game: Split, seen: Seen) -> Markup:
-    """Render every finished round in numbers, a line per seat, the newest last; agreed divisions in bold."""
+    """Render each finished round in numbers, with a line per seat, the newest last, and agreed divisions in bold."""
     words = WORDS["head"]
     head = [words[name] for name in ("round", "asked", "got", "earned", *(("deal",) if game.rule == "exact" else ()))]
     rows = [
@@ -335,7 +335,7 @@ def _round_row(game: Split, seen: Seen, settled: Settled, seat: Seat) -> list[ob
 
 
 def _format_numbers(units: tuple[float, ...]) -> Markup:
-    """Format units with places where a line may end."""
+    """Format units with places where a line may break."""
     return Markup("/<wbr>").join(map(format_decimal, units))
 
 
@@ -343,7 +343,7 @@ def _format_numbers(units: tuple[float, ...]) -> Markup:
 
 
 def timeline(game: Split, seen: Seen) -> Timeline:
-    """Return the points of the rounds, of the other where they are told."""
+    """Return the points of the rounds, including the other's if they are told."""
     rows = [
         (settled.round, seat, earned)
         for settled in seen.public.history
@@ -355,7 +355,7 @@ def timeline(game: Split, seen: Seen) -> Timeline:
 
 
 def talk(game: Split, seen: Seen) -> list[ConversationEntry] | None:
-    """List the messages of this round; of all rounds when the match is over."""
+    """List the messages of this round, or of all rounds once the match is over."""
     public = seen.public
     if not game.messages_each:
         return None

@@ -1,4 +1,4 @@
-"""The controls of trading: answer the offer that waits, make one, write a message."""
+"""The controls for trading: answer the waiting offer, make one, write a message."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from negolab_widgets.tables.trading.view import format_signed, render_change, tr
 
 
 class OfferEditor:
-    """Amounts of each good to give and to get, beside what the seat holds and what it is worth.
+    """Amounts of each good to give and to get, next to what the seat holds and what it is worth.
 
     `changed` is called when an amount changes.
     """
@@ -68,7 +68,7 @@ class OfferEditor:
                 stepper.value = amount
 
     def draw(self, own: Private, most: Goods, *, asked: bool) -> None:
-        """Allow at most `most` of each good to be given."""
+        """Limit what can be given of each good to `most`."""
         net = subtract(own.holdings, own.start)
         for at, facts in enumerate(self._facts):
             facts.value = _render_good(view.good_name(at), own.holdings[at], net[at], own.values[at])
@@ -94,14 +94,14 @@ def _render_head() -> Markup:
 
 
 def _render_good(good: str, held: int, net: int, value: int) -> Markup:
-    # On a narrow screen each number carries its own name.
+    # On a narrow screen, each number carries its own name.
     numbers = zip(WORDS["narrow"].values(), (f"{held:,}", format_signed(net), f"{value:,}"), strict=True)
     cells = (element("span", element("span", f"{name} ", cls="nl-cell-name"), text) for name, text in numbers)
     return element("div", element("b", good), *cells, cls="nl-good-facts")
 
 
 def losing_fault(game: Trading, seen: Seen, text: str, left: int | None) -> str:
-    """Return why this reply would lose the match, "" if it would not or if it can be corrected."""
+    """Return why this reply would lose the match; "" if it would not or can be corrected."""
     read = game.parse(text, seen)
     if isinstance(read, Invalid):
         return refusal_text(game, read) if left == 0 else ""
@@ -110,7 +110,7 @@ def losing_fault(game: Trading, seen: Seen, text: str, left: int | None) -> str:
 
 
 def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
-    """List the faults of a message by TextArena's rules, which forgive one a turn."""
+    """List the faults of a message under TextArena's rules, which forgive one per turn."""
     held, waiting, found = seen.private.holdings, seen.public.waiting, []
     if move.accept and waiting is not None:
         if not covers(held, waiting.want):
@@ -125,9 +125,10 @@ def _tolerated_faults(seen: Seen, move: Move) -> list[str]:
 
 
 class TradingTable(Table, view=view):
-    """The conversation beside the offer to make.
+    """The conversation, next to the offer to make.
 
-    What the rules would not accept is shown and not sent: here a mistake can cost the match.
+    If the rules would not accept a reply, it is not sent and the reason is shown, because a mistake here can cost the
+    match.
     """
 
     game: Trading
@@ -194,7 +195,7 @@ class TradingTable(Table, view=view):
         set_visible(self._last, last)
 
     def _draw_answering_offers(self) -> None:
-        """Allow to answer with an own offer once something of it is chosen."""
+        """Enable answering with the seat's own offer once something in it is chosen."""
         ready = self.asked and not self.editor.is_empty
         for button in (self.offer, self.counter):
             set_class(button, UNSET, self.editor.is_empty)
@@ -218,7 +219,7 @@ class TradingTable(Table, view=view):
         self.compose = "" if last else offer
 
     def _finish(self) -> None:
-        # A page can press it at any time; sent early it would be a pass that nobody chose.
+        # A page can press it at any time; sent early, it would be a pass that nobody chose.
         if self.game.is_last(self.seen.public) and incoming_offer(self.seen) is None:
             self._answer("")
 
@@ -226,10 +227,10 @@ class TradingTable(Table, view=view):
     def clear_input(self) -> None:
         self.editor.put(NOTHING, NOTHING)
 
-    # What is sent.
+    # Sending.
 
     def _most(self) -> Goods:
-        """Return the most that may be given of each good, with the waiting offer accepted or not."""
+        """Return the most of each good that may be given, with or without accepting the waiting offer."""
         return to_goods(map(max, *(holdings_after(self.seen, accepted=accepted) for accepted in (False, True))))
 
     def _answer(self, reply: str) -> None:
@@ -243,7 +244,7 @@ class TradingTable(Table, view=view):
             self.refuse(WORDS.NEEDS_BOTH, self.notice)
 
     def _send(self, reply: str, deal: Deal | None, beside: w.HTML) -> None:
-        """Send tokens first, then the words: what the words hold cannot come before the offer."""
+        """Send tokens first, then the words, so that nothing in the words can come before the offer."""
         words = self.words.value.strip()
         tokens = canonical_text(reply, deal) if reply or deal else ""
         text = " ".join(filter(None, (tokens, words))) or canonical_text("", None)
@@ -254,7 +255,7 @@ class TradingTable(Table, view=view):
             self.say(text, beside)
 
     def _fault(self, reply: str, deal: Deal | None, text: str) -> str:
-        """Return why the game would not take this as it is meant, "" if it would."""
+        """Return why the game would not take this as meant; "" if it would."""
         accepts = reply == "[Accept]"
         if reply and incoming_offer(self.seen) is None:
             return WORDS.NOTHING_WAITS

@@ -1,4 +1,4 @@
-"""A seat's table of trading as HTML: its goods and gain, the waiting offer, the conversation and the trades."""
+"""A seat's table for trading as HTML: its goods and gain, the waiting offer, the conversation and the trades."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def known(game: Trading, seen: Seen) -> list[object]:
 
 
 def ending(game: Trading, seen: Seen) -> Markup:
-    """Render the gain and how the match ended; empty while it runs."""
+    """Render the gain and how the match ended; empty while it is running."""
     if seen.public.end is None:
         return Markup()
     own = seen.private
@@ -52,7 +52,7 @@ def ending(game: Trading, seen: Seen) -> Markup:
 
 
 def format_signed(number: float) -> str:
-    """Format a gain with its sign, a loss with a real minus."""
+    """Format a gain with its sign, using a true minus sign for a loss."""
     return f"{'+' if number > 0 else ''}{format_number(number)}"
 
 
@@ -68,9 +68,9 @@ def list_goods(goods: Goods) -> str:
 
 
 def render_change(number: int, text: str) -> Markup:
-    """Render a change of the own gain; `text` has a place for the {amount}.
+    """Render a change in the seat's own gain; `text` has a placeholder for the {amount}.
 
-    A plus is in no colour of a gain: the larger gain wins, and the other's is hidden.
+    A plus is not colored as a gain, because the larger gain wins and the other's is hidden.
     """
     cls = pay_class(min(number, 0))
     return element("span", html.fill(text, amount=element("b", format_signed(number))), cls=cls)
@@ -94,7 +94,7 @@ def facts(game: Trading, seen: Seen) -> list[tuple[str, object]]:
 
 
 def give_and_get(offer: Offer, seat: Seat) -> tuple[Goods, Goods]:
-    """Return what `seat` gives and gets by an offer."""
+    """Return what `seat` gives and gets under an offer."""
     return (offer.give, offer.want) if offer.by == seat else (offer.want, offer.give)
 
 
@@ -104,7 +104,7 @@ def trade_value(own: Private, give: Goods, get: Goods) -> int:
 
 
 def trade_sentence(own: Private, give: Goods, get: Goods) -> str:
-    """Describe the same in one line; "" for nothing at all."""
+    """Describe a trade and its value in one line; "" for nothing at all."""
     given, got = list_goods(give), list_goods(get)
     given_worth, got_worth = f"{worth(give, own.values):,}", f"{worth(get, own.values):,}"
     if any(give) and any(get):
@@ -115,7 +115,7 @@ def trade_sentence(own: Private, give: Goods, get: Goods) -> str:
 
 
 def rules(game: Trading, seen: Seen) -> list[str]:
-    """Say the rules to a person: the goal, no trade, offers and answers, and what a mistake costs."""
+    """State the rules for a person: the goal, no trade, offers and answers, and what a mistake costs."""
     words = WORDS["rules"]
     turns = words["turns"].format(turns=game.total_turns())
     return [words["goal"], words["draw"], turns, words[mistakes(game, seen.seat)]]
@@ -127,7 +127,7 @@ def mistakes(game: Trading, seat: Seat) -> str:
 
 
 def offer_value(seen: Seen, offer: Offer) -> int:
-    """Return what an offer changes for the seat, at its own values."""
+    """Return how much an offer changes for the seat, at its own values."""
     return trade_value(seen.private, *give_and_get(offer, seen.seat))
 
 
@@ -158,7 +158,7 @@ def _caution(game: Trading, seen: Seen) -> str:
 
 
 def _missing_goods(holdings: Goods, wanted: Goods) -> str:
-    """Say what is held of the goods of which there are not enough."""
+    """Say how much is held of each good that is short."""
     short = [
         WORDS.SOME.format(count=f"{have:,}", good=good_name(at))
         for at, (have, want) in enumerate(zip(holdings, wanted, strict=True))
@@ -223,8 +223,8 @@ _PASS = canonical_text("", None)
 
 
 def spoken_text(text: str, *, acted: bool) -> str:
-    """Return what is shown of a message: without tokens where a note says what they did, or where a study has texts of
-    its own and shows no protocol."""
+    """Return what is shown of a message: without tokens if a note says what they did, or if a study has its own texts
+    and shows no protocol."""
     if not (acted or are_overridden()):
         return text
     words = _TOKENS.sub("", text).strip()
