@@ -16,7 +16,7 @@ from zipfile import ZipFile, is_zipfile
 
 from inspect_ai import Task, task
 from inspect_ai.dataset import MemoryDataset, Sample
-from inspect_ai.log import read_eval_log_samples
+from inspect_ai.log import read_eval_log_sample_summaries, read_eval_log_samples
 from inspect_ai.model import (
     CachePolicy,
     ChatMessage,
@@ -253,15 +253,19 @@ def read_samples(log: Path) -> Iterator[tuple[str, bytes]]:
         ValueError: The file is not a log, or is too long to be read.
     """
     if not log.is_file():
-        raise ValueError(f"{log}: is not a file: give an inspect_ai log")
+        raise ValueError(f"{log} is not a file: give an inspect_ai log")
     try:
         _check_bounds(log)
+        listed = {(one.id, one.epoch) for one in read_eval_log_sample_summaries(str(log))}
         for sample in read_eval_log_samples(str(log), all_samples_required=False):
+            listed.discard((sample.id, sample.epoch))
             if KEY in sample.store:
                 yield f"{log}, sample {sample.id}, epoch {sample.epoch}", json.dumps(sample.store[KEY]).encode()
+        if listed:
+            raise ValueError(f"sample {min(map(str, listed))} is not among those that the log lists")
     except Exception as error:  # inspect's own errors, of any kind
         why = " ".join(str(error).split()) or type(error).__name__
-        raise ValueError(f"{log}: cannot be read as an inspect_ai log: {why:.200}") from error
+        raise ValueError(f"{log} cannot be read as an inspect_ai log: {why:.200}") from error
 
 
 def _check_bounds(log: Path) -> None:

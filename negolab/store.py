@@ -143,7 +143,7 @@ def iter_lines(
             if line.isspace():
                 continue
             if len(line) == MAX_LINE:
-                raise ValueError(f"{file}, line {number}: exceeds the maximum of {MAX_LINE >> 20} MiB for a record")
+                raise ValueError(f"{file}, line {number} exceeds the maximum of {MAX_LINE >> 20} MiB for a record")
             try:
                 yield begin, parse(line)
             except (ValueError, RecursionError) as error:

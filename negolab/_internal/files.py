@@ -26,7 +26,7 @@ def read_bytes(path: Path) -> bytes:
         while chunk := opened.read(1 << 16):
             data += chunk
             if len(data) > MAX_BYTES:
-                raise ValueError(f"{path}: exceeds the maximum of {MAX_BYTES >> 20} MiB")
+                raise ValueError(f"{path} exceeds the maximum of {MAX_BYTES >> 20} MiB")
     return bytes(data)
 
 
@@ -38,9 +38,9 @@ def read_text(path: Path) -> str:
         line = 1 + error.object.count(b"\n", 0, error.start)
         raise ValueError(f"{path}: line {line}: not UTF-8 text: save the file as UTF-8") from None
     except IsADirectoryError:
-        raise ValueError(f"{path}: is a folder: choose a file") from None
+        raise ValueError(f"{path} is a folder: choose a file") from None
     except OSError as error:
-        raise ValueError(f"{path}: cannot be read: {error.strerror}") from None
+        raise ValueError(f"{path} cannot be read: {error.strerror}") from None
 
 
 def atomic_write(path: Path, data: bytes, *, new: bool = False) -> None:
@@ -174,5 +174,5 @@ def error_sentence(error: Exception) -> str:
     if error.errno == errno.ELOOP:
         return f"{error.filename} is a symbolic link, which negolab does not follow here; remove it"
     if isinstance(error, FileExistsError | NotADirectoryError):
-        return f"{error.filename}: is a file, but a folder is needed: choose another name"
+        return f"{error.filename} is a file, but a folder is needed: choose another name"
     return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}"

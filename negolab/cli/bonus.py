@@ -11,7 +11,7 @@ import typer
 
 from negolab.cli.options import Db, advanced
 from negolab.cli.play import printable
-from negolab.cli.study import open_known_database
+from negolab.cli.study import StudyFile, open_known_database
 from negolab.studies.bonus import Settlement, settle, write_again
 from negolab.studies.database import Database
 from negolab.studies.panel import PAID, RETURNED, PanelFormat
@@ -20,7 +20,7 @@ from negolab.studies.study_file import read_study
 
 
 def bonus(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")],
+    file: StudyFile,
     panel: Annotated[Path | None, typer.Option(metavar="CSV", help="The panel's export of its submissions.")] = None,
     db: Db = None,
     out: Annotated[Path | None, typer.Option(help="New file to write (default: FILE-bonus-1.csv and so on).")] = None,

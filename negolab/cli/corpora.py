@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 import typer
 from tqdm import tqdm
@@ -20,8 +20,8 @@ from negolab.cli.options import Group, Modules, import_modules
 from negolab.cli.play import MAX_NAMED, escape_line, print_some
 from negolab.formatting import counted
 from negolab.game import SEATS
-from negolab.record import Record, parse_record
-from negolab.store import Store
+from negolab.record import Record, final_state, parse_record, reading
+from negolab.store import FILE, Store, iter_records
 
 if TYPE_CHECKING:
     from negolab.formats.clembench import LeftOut
@@ -34,69 +34,68 @@ app = Group(
 Out = Annotated[Path, typer.Option(metavar="RUN", help="Folder for the records.")]
 
 
-@contextmanager
-def open_store(out: Path, ids: set[str]) -> Iterator[Store]:
-    """Open the folder for records with these ids; an import that was stopped goes on there, and one that fails removes
-    the folders that it made, but those in which others have put something.
+class Imported(NamedTuple):
+    """What an import wrote: all records, and how many of them are new; `copies` were in the source once more."""
 
-    Raises:
-        ValueError: The folder holds a run, or records of something else.
-    """
-    made = list[Path]()
-    for folder in reversed((out, *out.parents)):
-        if not folder.exists():
-            with suppress(FileExistsError):  # another program is faster
-                folder.mkdir()
-                made.append(folder)
-    try:
-        with Store(out).for_single_matches() as store:
-            if others := store.ids() - ids:
-                raise ValueError(f"{out} already contains other records, such as {min(others)}: choose another folder")
-            yield store
-    except Exception:
-        if out in made:
-            shutil.rmtree(out, ignore_errors=True)
-        for folder in reversed(made):
-            with suppress(OSError):
-                folder.rmdir()
-        raise
+    records: list[Record]
+    new: int
+    copies: int
 
 
-def import_records(
-    found: Mapping[str, tuple[str, Callable[[], Record]]], out: Path, unit: str
-) -> tuple[list[Record], int]:
+def import_records(found: Collection[tuple[str, Callable[[], Record]]], out: Path, unit: str) -> Imported:
     """Write the records that the folder does not have yet, and print which dialogues or episodes gave none.
 
+    A new folder appears with all its records, or not at all.
+
     Args:
-        found: For each record's id, its place in the corpus and a function that builds it; if that raises ValueError,
-            the record is left out.
+        found: For each record, its place in the corpus and a function that builds it; if that raises ValueError, or
+            another one has its id, the record is left out.
         out: The folder.
         unit: What one record is made from, such as a dialogue.
 
-    Returns:
-        All records, and the number of new ones.
-
     Raises:
-        ValueError: There is no record at all, or the folder holds others (see `open_store`).
+        ValueError: There is no record at all, or the folder holds a run or records of something else.
     """
-    records, errors = [], []
-    with open_store(out, set(found)) as store:
-        there = store.ids()
-        for id_, (place, make) in tqdm(found.items(), unit=unit, file=sys.stderr, mininterval=0.5, disable=None):
-            try:
-                record = make()
-                with located("it contains what no record can hold", (UnicodeEncodeError, RecursionError)):
-                    record.to_line()
-            except ValueError as error:
-                errors.append(f"{place}: {error}")
-                continue
+    records, errors, copies = dict[str, Record](), list[str](), 0
+    for place, make in tqdm(found, unit=unit, file=sys.stderr, mininterval=0.5, disable=None):
+        try:
+            with located("it contains what no record can hold", (UnicodeEncodeError, RecursionError)):
+                record = parse_record(make().to_line())
+            twin = records.setdefault(record.id, record)
+            if twin.events != record.events:
+                raise ValueError(f"another {unit} has the same ID, {record.id!r}")
+            copies += twin is not record
+        except ValueError as error:
+            errors.append(f"{place}: {error}")
+    if not records:
+        raise ValueError(f"no {unit} could be replayed: {errors[0]}")
+    with new_folder(out) as folder, Store(folder).for_single_matches() as store:
+        there = {one.id: one for one in iter_records(store.file)}
+        others = [id_ for id_, one in there.items() if id_ not in records or records[id_].events != one.events]
+        if others:
+            raise ValueError(f"{out} already contains other records, such as {min(others)}: choose another folder")
+        for id_, record in records.items():
             if id_ not in there:
                 store.append(record)
-            records.append(record)
-        if not records:
-            raise ValueError(f"no {unit} could be replayed: {errors[0]}")
     print_some([f"left out: {text}" for text in errors], _MORE_LEFT_OUT)
-    return records, len(records) - len(there)
+    return Imported(list(records.values()), len(records) - len(there), copies)
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """Yield the folder if it is there, else a draft of it beside it, which takes its place unless something fails."""
+    if out.exists():
+        yield out
+        return
+    beside = next(folder for folder in out.absolute().parents if folder.is_dir())
+    with TemporaryDirectory(prefix=".import-", dir=beside) as place:
+        draft = Path(place) / out.name
+        try:
+            yield draft
+            out.parent.mkdir(parents=True, exist_ok=True)
+            draft.rename(out)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(out / FILE)) from None
 
 
 _MORE_LEFT_OUT = "left out: {:,} more"
@@ -131,15 +130,8 @@ def dealornodeal(
     chosen = [(file.path.name, one) for file in read for one in file.dialogues if all_ or one["views"] == 2]
     if not chosen:
         raise ValueError("every dialogue in these files has only one view: import them with --all")
-    records, _ = import_records(
-        {
-            corpus.record_id(one, name): (f"{name}, line {one['line']}", partial(corpus.to_record, one, name))
-            for name, one in chosen
-        },
-        out,
-        "dialogue",
-    )
-    _print_result(records, out)
+    found = [(f"{name}, line {one['line']}", partial(corpus.to_record, one, name)) for name, one in chosen]
+    _print_result(import_records(found, out, "dialogue").records, out)
 
 
 def _print_file(file: CorpusFile, all_: bool) -> None:
@@ -187,21 +179,22 @@ def casino(
     from negolab.coding.units import Place, Reading, keep, latest
     from negolab.formats import casino as corpus
 
-    read = [(path.name, one) for path in files for one in corpus.read_file(path)]
-    found = {
-        corpus.record_id(one): (f"{name}, dialogue {one['dialogue_id']}", partial(corpus.to_record, one, name))
-        for name, one in read
-    }
-    records, _ = import_records(found, out, "dialogue")
+    found = [
+        (f"{path.name}, dialogue {one['dialogue_id']}", partial(corpus.to_record, one, path.name))
+        for path in files
+        for one in corpus.read_file(path)
+    ]
+    records, _, copies = import_records(found, out, "dialogue")
     labelled = [
         Reading(book=corpus.SOURCE, coder="corpus", place=Place(one.id, None, turn, SEATS[turn % 2]), codes=codes)
         for one in records
         for turn, codes in corpus.labels(one)
     ]
-    keep(out, [] if latest(out, corpus.SOURCE) else labelled)
+    there = latest(out, corpus.SOURCE).get("corpus", {})
+    keep(out, [one for one in labelled if one.place not in there])
     print(f"{counted(len(labelled), 'utterance')} with labels: codes from the codebook casino, by the coder corpus")
-    if len(read) > len(found):
-        print(f"{counted(len(read) - len(found), 'dialogue')} repeated, each written once")
+    if copies:
+        print(f"{counted(copies, 'dialogue')} repeated, each written once")
     _print_camps(records, out)
 
 
@@ -240,9 +233,8 @@ def clembench(
     told = count_left_out(left_out)
     if not imported:
         raise ValueError(f"no episodes to import in {', '.join(map(str, folders))}: {'; '.join(told) or 'none found'}")
-    found = {id_: (id_, partial(imported.__getitem__, id_)) for id_ in imported}
-    _, written = import_records(found, out, "episode")
-    print(f"{out}: {counted(len(imported), 'record')}" + (f", {written:,} of them new" * (written < len(imported))))
+    new = import_records([(id_, partial(imported.__getitem__, id_)) for id_ in imported], out, "episode").new
+    print(f"{out}: {counted(len(imported), 'record')}" + (f", {new:,} of them new" * (new < len(imported))))
     for players, count in Counter(" / ".join(one.header.players.values()) for one in imported.values()).items():
         print(escape_line(f"  {players}: {counted(count, 'episode')}"))
     if repeated:
@@ -286,33 +278,20 @@ def inspect(
     """Import the matches in inspect_ai logs (`inspect eval negolab/bargaining`)."""
     if find_spec("inspect_ai") is None:
         raise ValueError("inspect_ai logs need inspect_ai: pip install 'negolab[inspect]'")
-    import_modules(module)
-    found = _read_logs(logs)
-    if not found:
-        raise ValueError(f"no matches in {list_some(logs)}: choose logs of negolab's tasks")
-    records, _ = import_records(found, out, "match")
-    _print_ends(out, records)
-
-
-def _read_logs(logs: Sequence[Path]) -> dict[str, tuple[str, Callable[[], Record]]]:
-    """Return each match's place and what makes its record, by id; by place where it is damaged or its id is taken."""
     from negolab.inspect_tasks import read_samples
 
-    found: dict[str, tuple[str, Callable[[], Record]]] = {}
-    texts: dict[str, bytes] = {}
-    for place, text in (sample for log in logs for sample in read_samples(log)):
-        make, id_ = partial(parse_record, text), place
-        with suppress(ValueError):  # said by `import_records`, with its place
-            id_ = make().id
-        if texts.setdefault(id_, text) == text:
-            found[id_] = place, make
-        else:
-            found[place] = place, partial(_refuse_twin, id_)
-    return found
+    import_modules(module)
+    found = [(place, partial(_replayed, text)) for log in logs for place, text in read_samples(log)]
+    if not found:
+        raise ValueError(f"no matches in {list_some(logs)}: choose logs of negolab's tasks")
+    _print_ends(out, import_records(found, out, "match").records)
 
 
-def _refuse_twin(id_: str) -> Record:
-    raise ValueError(f"another match has the same ID, {id_!r}")
+def _replayed(text: bytes) -> Record:
+    record = parse_record(text)
+    with reading(record):
+        final_state(record)
+    return record
 
 
 def _print_ends(out: Path, records: Collection[Record]) -> None:
@@ -347,8 +326,7 @@ def csv_(
     print_some([f"left out: {file.name}, {text}" for text in told], _MORE_LEFT_OUT)
     if not records:
         raise ValueError(f"no match in {file} could be imported with {map_}: see the rows and reasons above")
-    found = {id_: (id_, partial(records.__getitem__, id_)) for id_ in records}
-    import_records(found, out, "match")
+    import_records([(id_, partial(records.__getitem__, id_)) for id_ in records], out, "match")
     write_table(table, out / LEFT_OUT)
     _print_ends(out, records.values())
     missing = (

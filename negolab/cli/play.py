@@ -99,11 +99,10 @@ def format_details(value: Any, indent: str = "", words: Mapping[str, str] = Mapp
 
 def _format_seats(value: Any) -> str:
     """Format a number of each seat, such as `A 0.5392, B 3`; any other value as Python writes it."""
-    if not (isinstance(value, dict) and value and set(value) <= {*SEATS}):
-        return str(value)
-    if not all(type(number) in (int, float) for number in value.values()):
-        return str(value)
-    return ", ".join(f"{seat} {format_number(n, 4)}" for seat, n in value.items())
+    is_of_seats = isinstance(value, dict) and bool(value) and set(value) <= {*SEATS}
+    if is_of_seats and all(type(number) in (int, float) for number in value.values()):
+        return ", ".join(f"{seat} {format_number(n, 4)}" for seat, n in value.items())
+    return str(value)
 
 
 class TerminalPlayer:

@@ -126,7 +126,7 @@ _EVERY = 2.0
 
 @app.command()
 def texts(file: StudyFile) -> None:
-    """Print all texts that participants see; you can change them under [texts] in the study file."""
+    """Print all the text that participants see; you can change it under [texts] in the study file."""
     study, unknown = read_texts(file)
     print(format_texts(needed_texts(study), study.texts))
     for fault in unknown:
@@ -236,7 +236,7 @@ def _link_writer(out: Path | None) -> Iterator[Callable[[list[tuple[int, str]]],
     except FileExistsError:
         raise ValueError(f"{out} already exists and was not changed: choose another file with --out") from None
     except OSError as error:
-        raise ValueError(f"{out}: cannot be written: {error.strerror}") from None
+        raise ValueError(f"{out} cannot be written: {error.strerror}") from None
     try:
         with open(number, "w", newline="", encoding="utf-8") as file:  # noqa: PTH123
             yield lambda links: csv.writer(file).writerows([("number", "link"), *links])
@@ -349,7 +349,9 @@ def open_known_database(file: Path, db: str | None, study: Study) -> Iterator[Da
         try:
             yield database
         except sa.exc.DBAPIError as error:
-            raise ValueError(f"{database}: cannot be used at the moment: {describe_error(error)}") from None
+            raise ValueError(
+                f"{database} cannot be used at the moment: {describe_error(error)}; if it is damaged, restore a copy"
+            ) from None
 
 
 def check_servable(file: Path, db: str | None) -> None:

@@ -33,7 +33,9 @@ app = Group("sweep", "Run one notebook over a grid of parameters.")
 
 PlanFile = Annotated[Path, typer.Argument(metavar="PLAN.toml", help="The sweep plan.")]
 Out = Annotated[Path | None, typer.Option(help="Folder for the sweep (default: data/runs/PLAN).")]
-Tiny = Annotated[bool, typer.Option("--tiny", help="Run a trial: each axis's endpoints, once.")]
+Tiny = Annotated[
+    bool, typer.Option("--tiny", help="Use a trial plan: only the first and last value of each axis, once.")
+]
 Set = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="NAME=VALUE", help="Set a parameter that the plan fixes or omits. Repeatable."),

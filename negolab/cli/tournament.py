@@ -49,7 +49,7 @@ def run(
         str | None, typer.Option(metavar="A,B,...", help="Players, if there is no plan: linear,time:beta=0.3")
     ] = None,
     n: Annotated[
-        int | None, typer.Option(help="Number of draws, or random setups (default: the plan's, or 50).", min=1)
+        int | None, typer.Option(help="Number of draws (random setups); default: the plan's, or 50.", min=1)
     ] = None,
     seed: Annotated[int | None, typer.Option(help="Seed for draws (default: the plan's, or 0).")] = None,
     preset: Preset = None,

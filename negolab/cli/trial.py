@@ -21,7 +21,7 @@ from tqdm import tqdm
 from negolab.cli.options import BaseUrls, PriceOption
 from negolab.cli.play import printable
 from negolab.cli.serve import ServeOptions, free_ports, running_trial
-from negolab.cli.study import cell_lines
+from negolab.cli.study import StudyFile, cell_lines
 from negolab.formatting import format_end
 from negolab.studies.database import Database
 from negolab.studies.host_config import KnownEndpoints, build_host_config
@@ -38,7 +38,7 @@ SLACK = 60.0
 
 
 def try_(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The study file, such as prices.toml.")],
+    file: StudyFile,
     n: Annotated[
         int | None,
         typer.Option("-n", min=1, max=1000, help=f"Number of bots (default: {BOTS}, or none with --browser)."),
@@ -114,7 +114,7 @@ def _progress(total: int, unit: str) -> tqdm[NoReturn]:
 
 def _print_replaced(models: Sequence[str]) -> None:
     for name in models:
-        print(f"{printable(name)} was played by random-legal: use --models to call the model itself")
+        print(f"random-legal replaced {printable(name)}: use --models to call the model itself")
 
 
 def _took(seconds: float, began: float) -> str:

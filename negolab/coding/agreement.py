@@ -142,7 +142,7 @@ def answers(readings: Readings, code: str) -> pd.DataFrame:
     places = list(dict.fromkeys(place for own in readings.values() for place in own))
     given = [[own[place].codes.get(code) if place in own else None for own in readings.values()] for place in places]
     if len({value for row in given for value in row if value is not None}) > MOST_STEPS:
-        raise ValueError(f"{code}: has more than {MOST_STEPS:,} different values, too many for a scale")
+        raise ValueError(f"{code} has more than {MOST_STEPS:,} different values, too many for a scale")
     return pd.DataFrame(given, pd.Index(places, tupleize_cols=False), [*readings], float)
 
 

@@ -180,7 +180,7 @@ def check_room(source: Path, more: int) -> None:
     """Raise `ValueError` if the file of readings would be too long to be read again with `more` bytes."""
     file = readings_file(source)
     if file.is_file() and file.stat().st_size + more > MAX_BYTES:
-        raise ValueError(f"{file}: is full, at the maximum of {MAX_BYTES >> 20} MiB: code a copy of the records")
+        raise ValueError(f"{file} is full, at the maximum of {MAX_BYTES >> 20} MiB: code a copy of the records")
 
 
 def check_kept(source: Path, kept: Iterable[Reading]) -> None:
@@ -188,7 +188,7 @@ def check_kept(source: Path, kept: Iterable[Reading]) -> None:
     lost = set(map(msgspec.json.encode, kept)) - set(map(msgspec.json.encode, all_readings(source)))
     if lost:
         raise ValueError(
-            f"{readings_file(source)}: was deleted or replaced while it was being written: "
+            f"{readings_file(source)} was deleted or replaced while it was being written: "
             f"{counted(len(lost), 'reading')} are lost: restore the old file, or start again"
         )
 
@@ -353,7 +353,7 @@ def _read_xlsx(path: Path) -> pd.DataFrame:
     packing = (BadZipFile, zlib.error, lzma.LZMAError, OSError, EOFError)
     kinds = (*packing, RuntimeError, LookupError, ArithmeticError, AttributeError, ValueError, TypeError, SyntaxError)
     data = io.BytesIO(read_bytes(path))
-    with located(f"{path}: cannot be read as a workbook", kinds):
+    with located(f"{path} cannot be read as a workbook", kinds):
         with ZipFile(data) as packed, ZipFile(checked := io.BytesIO(), "w") as kept:
             parts = [part for part in packed.infolist() if not part.filename.startswith(_UNREAD)]
             if sum(part.file_size for part in parts) > MAX_BYTES:

@@ -113,7 +113,7 @@ def _parse_xml(path: Path) -> tuple[str, ET.Element]:
         root: ET.Element = fromstring(text, forbid_dtd=True)
     except (ET.ParseError, ValueError) as error:
         why = "a document type declaration is not allowed" if isinstance(error, DefusedXmlException) else str(error)
-        raise ValueError(f"{path}: cannot be read as XML: {why}") from None
+        raise ValueError(f"{path} cannot be read as XML: {why}") from None
     is_domain = root.tag == "negotiation_template" and root.find("utility_space") is not None
     return "domain" if is_domain else "profile" if root.tag == "utility_space" else "", root
 
@@ -179,7 +179,7 @@ def _parse_yaml(path: Path) -> tuple[str, Any]:
                 raise yaml.YAMLError(f"YAML aliases and nesting deeper than {_MOST_NESTED} levels are not allowed")
         root = yaml.safe_load(text)
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        raise ValueError(f"{path}: cannot be read as YAML: {' '.join(str(error).split())[:200]}") from None
+        raise ValueError(f"{path} cannot be read as YAML: {' '.join(str(error).split())[:200]}") from None
     keys = root if isinstance(root, dict) else {}
     return "domain" if "issues" in keys else "profile" if "type" in keys else "", root
 
@@ -276,7 +276,7 @@ def _scenario(
         found["reservation"][seat] = round(reservation * scale)
         for issue, row in zip(found["issues"], side.rows, strict=True):
             issue[seat] = [round(value * scale) for value in row]
-    with located(f"{folder}: cannot be converted"):
+    with located(f"{folder} cannot be converted"):
         convert_table(found, Agenda)
     return _toml(found), [names, *said]
 

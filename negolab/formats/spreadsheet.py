@@ -123,6 +123,10 @@ def read_map(path: Path) -> ImportMap:
         plan.game["preset"] = str(scenario)
     if halves := [part for part, by in plan.offer.items() if not isinstance(by, str) and len(by) < len(SEATS)]:
         raise ValueError(f"{path}: offer.{halves[0]} must name one column, or a column each for A and B")
+    for part, meanings in (("parties", plan.parties.values()), ("actions", plan.actions.values())):
+        counts = Counter(word for words in meanings for word in {*map(fold, words)})
+        if twice := [word for word, count in counts.items() if count > 1]:
+            raise ValueError(f"{path}: {part}: {twice[0]!r} has two meanings: list it under one name")
     return plan
 
 
@@ -148,7 +152,7 @@ def read_sheet(path: Path, delimiter: str | None = None) -> pd.DataFrame:
     if widest > MAX_COLUMNS or widest * len(counts) > MAX_CELLS:
         raise ValueError(f"{path}: too large: {len(counts):,} rows, the widest with {widest:,} cells")
     options: dict[str, Any] = {"header": None, "names": range(widest), "index_col": False, "skip_blank_lines": False}
-    with located(f"{path}: is not a table with {mark!r} between its cells"):
+    with located(f"{path} is not a table with {mark!r} between its cells"):
         sheet: pd.DataFrame = pd.read_csv(io.StringIO(text), sep=mark, dtype=str, keep_default_na=False, **options)
     sheet = sheet.fillna("").map(str.strip)
     sheet.index += 1
@@ -415,7 +419,7 @@ class Importer:
             )
         if not offer and (turn.action is None or self.game == "split"):
             raise ValueError(
-                "has words without an offer, which is not a move in this game: skip it, or import as agenda"
+                "has words but no offer, which is not a move in this game: skip the row, or import the file as agenda"
             )
         if self.game == "split":
             # Both claim at once, so that words beside a claim come too late to be heard: they stay in the reply.

@@ -161,7 +161,7 @@ class Cache(AbstractContextManager["Cache"]):
             with self._reading:
                 row = self._reader.execute(_FIND, (key, self.run)).fetchone()
         except sqlite3.Error as error:
-            raise RunFailed(f"{self.file}: cannot be read: {error}") from None
+            raise RunFailed(f"{self.file} cannot be read: {error}") from None
         return None if row is None else self._decode(*row)
 
     async def store(self, endpoint: str, call: Call, answer: Answer) -> None:
@@ -200,7 +200,7 @@ class Cache(AbstractContextManager["Cache"]):
         except sqlite3.Error as error:
             raise RunFailed(f"{self.file}: an answer could not be saved: {error}") from None
         if not is_in_place(self.file, self._opened) or not self.file.stat().st_size:
-            raise RunFailed(f"{self.file}: was deleted, replaced or emptied while answers were being saved there")
+            raise RunFailed(f"{self.file} was deleted, replaced or emptied while answers were being saved there")
 
     def paid(self, run: str | None = None) -> Cost:
         """Sum up the answers that a run (None: this one) has paid for, whose folder has no ledger yet."""
@@ -257,7 +257,7 @@ class Cache(AbstractContextManager["Cache"]):
         try:
             answer = _decoder.decode(text)
         except msgspec.DecodeError as error:
-            raise RunFailed(f"{self.file}: contains an unreadable answer ({error}): move the file elsewhere") from None
+            raise RunFailed(f"{self.file} contains an unreadable answer ({error}): move the file elsewhere") from None
         return answer if paid_by == self.run else msgspec.structs.replace(answer, replayed=True)
 
     @override
@@ -299,7 +299,7 @@ def _create_private(file: Path) -> None:
         is_ours = sqlite.open_private(file)
     except OSError as error:
         raise ValueError(
-            f"{file}: cannot store answers: {error.strerror}; set ${CACHE_VARIABLE} to another file, or use --no-cache"
+            f"{file} cannot store answers: {error.strerror}; set ${CACHE_VARIABLE} to another file, or use --no-cache"
         ) from None
     if not is_ours:
         raise ValueError(f"{file}: not a cache of answers; move it elsewhere, or set ${CACHE_VARIABLE} to another file")
@@ -329,5 +329,5 @@ def _check_ownership(connection: sa.Connection, file: Path) -> None:
 def _unusable(file: Path, error: Exception) -> ValueError:
     why = getattr(error, "orig", None) or error
     return ValueError(
-        f"{file}: cannot store answers: {why}; move it elsewhere, or set ${CACHE_VARIABLE} to another file"
+        f"{file} cannot store answers: {why}; move it elsewhere, or set ${CACHE_VARIABLE} to another file"
     )

@@ -61,7 +61,7 @@ def write_scaffold(kind: str, name: str, folder: Path, game: str = "trading", te
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text, "utf-8")
         except OSError as error:
-            raise ValueError(f"{path}: cannot be written: {error.strerror}") from None
+            raise ValueError(f"{path} cannot be written: {error.strerror}") from None
     return list(texts)
 
 

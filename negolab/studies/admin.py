@@ -103,8 +103,7 @@ class AdminService(PageService):
         game = catalog.load(str(request.get("game")), preset=request.get("preset"))
         match = Match(game, seed=seed, players={seat: PERSON, other(seat): opponent})
         away = other(seat)
-        made = make_player(opponent, game, match.seed or 0, away, models=self._models, load=False)
-        player_notes({away: made})
+        player_notes({away: make_player(opponent, game, match.seed or 0, away, models=self._models, load=False)})
         return match, seat
 
     async def models(self, _: Mapping[str, Any]) -> list[dict[str, Any]]:

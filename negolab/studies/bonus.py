@@ -31,6 +31,7 @@ import msgspec
 import platformdirs
 
 from negolab._internal.files import append, atomic_write, private_files, read_text
+from negolab._internal.validation import located
 from negolab.studies.database import BonusFile, Database, Participant
 from negolab.studies.database.payments import EARNINGS
 from negolab.studies.earnings import computed_earnings
@@ -272,12 +273,13 @@ def _written(path: Path, advice: str = "fix that") -> Iterator[None]:
         yield
     except OSError as error:
         todo = "move it elsewhere" if isinstance(error, FileExistsError) else advice
-        raise ValueError(f"{path}: cannot be written: {error.strerror}; {todo} and run the command again") from None
+        raise ValueError(f"{path} cannot be written: {error.strerror}; {todo} and run the command again") from None
 
 
 def _noted(log: Path) -> dict[str, str]:
     """Return the paths of the files of payments in a log, by their hashes."""
-    lines = [line.partition(" ") for line in read_text(log).split("\n")] if log.exists() else []
+    with located(f"{log} is not a readable log of bonuses: restore it, or move it if it is something else"):
+        lines = [line.partition(" ") for line in read_text(log).split("\n")] if log.exists() else []
     return {sha256: path for sha256, _, path in lines if re.fullmatch("[0-9a-f]{64}", sha256)}
 
 
@@ -287,7 +289,8 @@ def _note_others(log: Path, files: Sequence[BonusFile]) -> None:
     with private_files():
         for file in files:
             if file.written is not None and file.sha256 not in noted:
-                append(log, _line(file.sha256, file.path))
+                with _written(log):
+                    append(log, _line(file.sha256, file.path))
 
 
 def _line(sha256: str, path: object) -> bytes:
@@ -314,7 +317,7 @@ def _check_amounts(database: Database, study: Study, files: Sequence[BonusFile])
     for file in files:
         if paid[file.sha256] < (file.people or 1):
             raise ValueError(
-                f"{database}: lists {file.path} but has only {paid[file.sha256]} of its bonuses, so the same people "
+                f"{database} lists {file.path} but has only {paid[file.sha256]} of its bonuses, so the same people "
                 "would be paid again; restore a complete copy"
             )
 
@@ -362,6 +365,8 @@ def _write_new(
             f"{path}: {'already exists' if path.exists() else f'there is no folder {path.parent}'}; "
             "choose another file with --out"
         )
+    if path.absolute() in _payment_logs(database, study, beside):
+        raise ValueError(f"{path} is for the log of bonuses: choose another file with --out")
     sha256 = hashlib.sha256(_content(settlement.amounts, settlement.currency, form.delimiter)).hexdigest()
     people = len(settlement.amounts)
     file = BonusFile(sha256, str(path.absolute()), form.delimiter, settlement.currency, people)

@@ -33,6 +33,11 @@ def time() -> float:
     return clock.time() if _manual is None else _manual.began + _manual.passed
 
 
+def wall_time() -> float:
+    """Return what this machine's clock says now, which may be earlier than `time` if it was ahead once."""
+    return machine.time() if _manual is None else time()
+
+
 def monotonic() -> float:
     """Return the seconds since an arbitrary moment."""
     return machine.monotonic() if _manual is None else FIRST + _manual.passed

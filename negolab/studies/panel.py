@@ -92,7 +92,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
         for row in reader:
             if None in row or None in row.values():
                 raise ValueError(
-                    f"{file}: line {reader.line_num}: has more or fewer cells than the first line: put text that "
+                    f"{file}: line {reader.line_num} has more or fewer cells than the first line: put text that "
                     f"contains {delimiter!r} in quotes, or remove the line"
                 )
             id = _unwrapped(row[form.id_column] or "")
@@ -110,7 +110,7 @@ def read_panel(file: Path, form: PanelFormat, salt: str) -> list[PanelEntry]:
                 raise ValueError(f"{file}: line {reader.line_num}: an ID has more than {MAX_ID} characters")
             rows[id].append((reader.line_num, status))
             if len(rows) > MAX_PEOPLE:
-                raise ValueError(f"{file}: has more than {MAX_PEOPLE:,} people: export only this study's participants")
+                raise ValueError(f"{file} has more than {MAX_PEOPLE:,} people: export only this study's participants")
     except csv.Error as error:
         raise ValueError(f"{file}: not a CSV file: {error}") from None
     # Hashing takes its time by design: a hundredth of a second for each id.
@@ -145,6 +145,6 @@ def _check_columns(file: Path, names: Sequence[str], form: PanelFormat) -> None:
     for column, option in ((form.id_column, "--id-column"), (form.status_column, "--status-column")):
         if column and column not in names:
             listed = ", ".join(names[:8]) or "none"
-            raise ValueError(f"{file}: has no column {column!r}: set it with {option}; the columns are {listed}")
+            raise ValueError(f"{file} has no column {column!r}: set it with {option}; the columns are {listed}")
         if column and names.count(column) > 1:
-            raise ValueError(f"{file}: has {names.count(column)} columns {column!r}: remove all but one")
+            raise ValueError(f"{file} has {names.count(column)} columns {column!r}: remove all but one")

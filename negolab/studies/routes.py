@@ -156,8 +156,12 @@ def text(body: dict[str, Any], name: str) -> str:
 def _admit(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:
     """Check a link or cookie, before a kernel is spent on it."""
     visitor = service.authenticator.admit(text(body, "token"), _query(body))
-    entry = {"visitor": None, "link": "open"} if visitor is None else {"visitor": visitor.id, "link": visitor.link}
-    return {**entry, "title": service.study.title, "names": service.study.external is not None}
+    return {
+        "visitor": None if visitor is None else visitor.id,
+        "link": "open" if visitor is None else visitor.link,
+        "title": service.study.title,
+        "names": service.study.external is not None,
+    }
 
 
 def _join(service: StudyService, body: dict[str, Any]) -> dict[str, Any]:

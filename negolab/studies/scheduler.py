@@ -133,9 +133,8 @@ class Scheduler:
             if participant.status == "waiting":
                 self._database.change(participant.id, status="playing")
             return
-        settings = self.study.treatment(str(participant.treatment)).settings(page.step)  # type: ignore[arg-type]
-        if settings.opponent is not None:
-            self._begin_against(settings.opponent, participant, settings, page)
+        if (opponent := self._settings(participant, page).opponent) is not None:
+            self._begin_against(opponent, participant, page)
         else:
             self._database.change(participant.id, status="waiting")
             self.waiting.setdefault(participant.id, clock.monotonic())
@@ -147,9 +146,11 @@ class Scheduler:
         """Return the settings of a participant's match, numbered from 0 with practice; None if the file has it no
         more."""
         page = self._journeys.match_page(participant.treatment, number)
-        if page is None or participant.treatment is None:
-            return None
-        return self.study.treatment(participant.treatment).settings(page.step)  # type: ignore[arg-type]
+        return None if page is None else self._settings(participant, page)
+
+    def _settings(self, participant: Participant, page: StepPage) -> Treatment:
+        """Return the settings of the match on a page of a participant who has a treatment."""
+        return self.study.treatment(str(participant.treatment)).settings(page.step)  # type: ignore[arg-type]
 
     def _delay(self, stored: StoredMatch) -> Delay:
         """Return the thinking time of the player in a match; a finished match has no answers to delay."""
@@ -171,8 +172,9 @@ class Scheduler:
     def _matches(self, participant: Participant) -> list[StoredMatch]:
         return self._database.matches(self.study.name, participant=participant.id)
 
-    def _begin_against(self, player: str, participant: Participant, settings: Treatment, page: StepPage) -> None:
+    def _begin_against(self, player: str, participant: Participant, page: StepPage) -> None:
         """Begin a match of a participant against a player: one that counts, or a practice round."""
+        settings = self._settings(participant, page)
         practice = self._assignment.practice(participant, page)
         seed = self._assignment.deal_seed(participant, page)
         seat = self._assignment.seat_against_player(participant, settings, page)
@@ -235,10 +237,9 @@ class Scheduler:
         return [person for person in people if person.id in self.waiting]
 
     def _begin_pair(self, first: Participant, second: Participant, page: StepPage) -> None:
-        settings = self.study.treatment(str(first.treatment)).settings(page.step)  # type: ignore[arg-type]
         people = self._assignment.seats(first, second, page)
         names: dict[Seat, str] = dict.fromkeys(SEATS, PERSON)
-        self._begin(people, settings, self._assignment.deal_seed(first, page), names)
+        self._begin(people, self._settings(first, page), self._assignment.deal_seed(first, page), names)
 
     def _end_wait(self, id: str) -> None:
         """End a wait without a partner: end the study for the participant, or begin a match against a player."""
@@ -247,8 +248,7 @@ class Scheduler:
         if player is None or page is None:
             self._end_unpaired(participant, page)
             return
-        settings = self.study.treatment(str(participant.treatment)).settings(page.step)  # type: ignore[arg-type]
-        self._begin_against(player, participant, settings, page)
+        self._begin_against(player, participant, page)
         self.waiting.pop(id, None)
         self._presence[id].touch()
 

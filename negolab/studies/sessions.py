@@ -206,7 +206,8 @@ class SessionManager:
 
     def _check_budget(self, stored: StoredMatch, seat: Seat) -> None:
         """Raise `BudgetReached` if a model must not be asked any more."""
-        is_model = self._open[stored.id].session.match.players[seat].startswith(MODEL_PREFIX)
+        session = self._open.get(stored.id)
+        is_model = session is not None and session.session.match.players[seat].startswith(MODEL_PREFIX)
         if self._budget is not None and is_model and seat not in self._substitutes(stored):
             self._budget.check(stored.participants.values())
 

@@ -210,20 +210,17 @@ def count_common(sequences: Sequence[Sequence[StepPage]]) -> int:
 def check_steps(steps: Sequence[Step], consent: str, instructions: str) -> None:
     """Raise `ValueError` for steps in an order in which nobody can take part."""
     kinds = [step.kind for step in steps]
-    last = max((i for i, kind in enumerate(kinds) if kind == "match"), default=0)
-    faults = {
-        'no step has kind = "match": add one': "match" not in kinds,
-        "consent comes first: nothing may be asked or shown before it": "consent" in kinds[1:],
-        'the study has a consent text: begin with a step of kind = "consent", or delete the text': (
-            bool(consent) and "consent" not in kinds
-        ),
-        "end comes last": "end" in kinds[:-1],
-        "put quiz and practice before the last match, which completes the study": (
-            not {"quiz", "practice"}.isdisjoint(kinds[last:])
-        ),
-    }
-    if fault := next((fault for fault, is_there in faults.items() if is_there), ""):
-        raise ValueError(fault)
+    if "match" not in kinds:
+        raise ValueError('no step has kind = "match": add one')
+    if "consent" in kinds[1:]:
+        raise ValueError("consent comes first: nothing may be asked or shown before it")
+    if consent and "consent" not in kinds:
+        raise ValueError('the study has a consent text: begin with a step of kind = "consent", or delete the text')
+    if "end" in kinds[:-1]:
+        raise ValueError("end comes last")
+    last = max(i for i, kind in enumerate(kinds) if kind == "match")
+    if {"quiz", "practice"} & set(kinds[last:]):
+        raise ValueError("put quiz and practice before the last match, which completes the study")
     for step in steps:
         if isinstance(step, ConsentStep | InstructionsStep):
             check_text(step.text or (consent if isinstance(step, ConsentStep) else instructions), step.kind)

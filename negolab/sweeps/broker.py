@@ -71,7 +71,9 @@ class Broker:
         try:
             await web.TCPSite(runner, host, 0).start()
         except OSError:
-            raise ValueError(f"cells cannot be served at {host}: use an address of this machine") from None
+            raise ValueError(
+                f"cannot listen for cells' model calls at {host}: use one of this machine's addresses"
+            ) from None
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{runner.addresses[0][1]}{BROKER_PATH}"
         return runner
 

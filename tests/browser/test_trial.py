@@ -62,7 +62,7 @@ def test_two_browsers_pass_all_pages_of_a_study_as_a_pair(tmp_path: Path, capsys
     kinds = ("consent", "questions", "instructions", "quiz", "practice", "match", "results", "questions")
     for page in (*(f"{number} {kind}" for number, kind in enumerate(kinds, 1)), "end"):
         assert int(rows[page][0]) == 2 or page == "6 match", out
-    assert out.count("complete  DONE4242") == 2 and "llm:nobody was played by random-legal" in out
+    assert out.count("complete  DONE4242") == 2 and "random-legal replaced llm:nobody" in out
     assert "bots" not in out, "only browsers are run"
     for folder, width in (("1-1280", 1280), ("2-360", 360)):
         pictures = sorted(path.name for path in (tmp_path / "shots" / folder).iterdir())

@@ -236,8 +236,8 @@ def test_links_that_have_expired_are_not_offered_as_unused(tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["links", "prices.toml", "--out", "nodir/l.csv"], "nodir/l.csv: cannot be written: No such file or directory"),
-        (["export", "prices.toml", "--out", "prices.toml/x"], "prices.toml/x: cannot be written: File exists"),
+        (["links", "prices.toml", "--out", "nodir/l.csv"], "nodir/l.csv cannot be written: No such file or directory"),
+        (["export", "prices.toml", "--out", "prices.toml/x"], "prices.toml/x cannot be written: File exists"),
     ],
 )
 def test_a_place_that_cannot_be_written_is_said_in_one_line(tmp_path: Path, args: list[str], said: str) -> None:

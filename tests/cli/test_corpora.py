@@ -5,17 +5,27 @@ from __future__ import annotations
 import os
 import resource
 import subprocess
+from functools import partial
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from negolab.cli.corpora import open_store
-from negolab.store import read
+from negolab.catalog import load
+from negolab.cli.corpora import import_records, new_folder
+from negolab.match import Match
+from negolab.record import Record, parse_record
+from negolab.store import Store, read
 from tests.formats.test_dealornodeal import corpus_file
 from tests.support.command import NEGOLAB, negolab, refusal, succeeding
 from tests.support.dialogues import tagged
 
 IMPORT = ("import", "dealornodeal")
+
+
+def dealt(seed: int) -> Record:
+    """A match that has only been dealt, as it is read from a file."""
+    return parse_record(Match(load("trading"), seed=seed).record().to_line())
 
 
 @pytest.fixture
@@ -101,19 +111,42 @@ def test_an_import_that_fails_on_its_way_leaves_no_folder(file: Path, tmp_path: 
     assert not (tmp_path / "new").exists()
 
 
-def test_an_import_that_fails_leaves_what_others_put_beside_it(tmp_path: Path) -> None:
-    out = tmp_path / "new" / "more" / "run"
-    with pytest.raises(ValueError, match="on its way"), open_store(out, set()):
-        (tmp_path / "new" / "notes.txt").write_text("mine")
-        raise ValueError("on its way")
-    assert [path.name for path in (tmp_path / "new").rglob("*")] == ["notes.txt"]
-
-
-def test_two_imports_into_one_folder_leave_it_to_the_first(tmp_path: Path) -> None:
+def test_an_import_that_fails_takes_nothing_that_others_wrote_meanwhile(tmp_path: Path) -> None:
     out = tmp_path / "new" / "run"
-    with open_store(out, set()), pytest.raises(ValueError, match="in use"), open_store(out, set()):
-        pass
-    assert out.is_dir()
+    record = dealt(7)
+
+    def fail() -> Record:
+        import_records([("good", lambda: record)], out / "more", "match")
+        (tmp_path / "new" / "notes.txt").write_text("mine")
+        raise ValueError("it is damaged")
+
+    with pytest.raises(ValueError, match="no match could be replayed: bad: it is damaged"):
+        import_records([("bad", fail)], out, "match")
+    assert read(out / "more") == [record] and (tmp_path / "new" / "notes.txt").read_text() == "mine"
+
+
+def test_two_imports_into_one_new_folder_leave_it_to_the_first(tmp_path: Path) -> None:
+    out = tmp_path / "new" / "run"
+    first, second = dealt(7), dealt(8)
+    with pytest.raises(OSError, match="not empty"), new_folder(out) as draft:
+        Store(draft).close()
+        import_records([("first", lambda: first)], out, "match")
+    assert read(out) == [first] and [path.name for path in tmp_path.iterdir()] == ["new"]
+    with Store(out), pytest.raises(ValueError, match="in use by another process"):
+        import_records([("first", lambda: first), ("second", lambda: second)], out, "match")
+    assert read(out) == [first]
+
+
+def test_another_match_with_the_same_id_is_left_out_and_a_copy_is_counted(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, second = dealt(7), dealt(8)
+    twin = msgspec.structs.replace(second, header=msgspec.structs.replace(second.header, id=first.id))
+    found = [(name, partial(msgspec.structs.replace, one)) for name, one in (("a", first), ("b", twin), ("c", first))]
+    assert import_records(found, tmp_path / "run", "match") == ([first], 1, 1)
+    assert f"left out: b: another match has the same ID, {first.id!r}" in capsys.readouterr().out
+    with pytest.raises(ValueError, match="already contains other records"):
+        import_records(found[1:2], tmp_path / "run", "match")
 
 
 def test_a_folder_with_other_records_is_refused(file: Path, tmp_path: Path) -> None:

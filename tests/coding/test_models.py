@@ -148,7 +148,7 @@ def test_readings_that_are_removed_while_a_model_codes_are_missed_and_no_more_is
 
     coded(run, Imitated(quoting), "a-person")
     models = Imitated(removing)
-    with pytest.raises(ValueError, match=r"readings.ndjson: was deleted or replaced .*: 1\d readings are lost"):
+    with pytest.raises(ValueError, match=r"readings.ndjson was deleted or replaced .*: 1\d readings are lost"):
         coded(run, models)
     assert len(models.calls) < 12
 
@@ -162,7 +162,7 @@ def test_readings_that_are_removed_are_missed_even_if_the_run_ends_by_itself(run
 
     coded(run, Imitated(quoting), "a-person")
     models = Imitated(ending)
-    with pytest.raises(ValueError, match=r"readings.ndjson: was deleted or replaced"):
+    with pytest.raises(ValueError, match=r"readings.ndjson was deleted or replaced"):
         coded(run, models)
 
 
@@ -194,7 +194,7 @@ def test_a_model_is_not_asked_for_more_codes_or_readings_than_can_be_read_again(
     with pytest.raises(ValueError, match="2 coders and 1,001 codes exceed the maximum of 100 coders, or of 1,000 for"):
         coded(run, models)
     readings_file(run).write_bytes(b"x" * (MAX_BYTES - 100_000))
-    with pytest.raises(ValueError, match=r"readings\.ndjson: is full, at the maximum of 64 MiB"):
+    with pytest.raises(ValueError, match=r"readings\.ndjson is full, at the maximum of 64 MiB"):
         coded(run, models)
     assert not models.calls
 

@@ -253,7 +253,7 @@ def test_more_coders_codes_or_values_than_a_study_has_are_refused(run: Path, boo
         return Reading(book="tone", coder=coder, place=Place("treatment-0", turn=turn, seat="A"), codes=codes)
 
     keep(run, [reading(turn=turn, tone=turn) for turn in range(1002)])
-    with pytest.raises(ValueError, match="tone: has more than 1,001 different values"):
+    with pytest.raises(ValueError, match="tone has more than 1,001 different values"):
         agreement(book, latest(run, "tone"))
     keep(run, [reading(f"c{n}", tone=1) for n in range(30)])
     assert kappas(book, {name: {} for name in latest(run, "tone")}).empty, "pairs of so many are not compared"
@@ -292,7 +292,7 @@ def test_readings_that_the_file_has_no_room_for_are_refused_and_those_there_are_
     fill(sheet_of(run, book), threat="1", tone="2")
     file = readings_file(run)
     file.write_bytes(b"x" * (MAX_BYTES - 20))
-    with pytest.raises(ValueError, match=r"readings\.ndjson: is full, at the maximum of 64 MiB"):
+    with pytest.raises(ValueError, match=r"readings\.ndjson is full, at the maximum of 64 MiB"):
         exchange(run, "tone", book, "anna")
     assert all_readings(run) == []
 
@@ -367,22 +367,22 @@ def test_a_workbook_that_is_none_or_has_a_cell_far_outside_is_read_in_one_line(r
     assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
     share_text(sheet, random.Random(1).randbytes(16_000).hex(), cells=3_000)
     with pytest.raises(
-        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it exceeds the maximum of 64 MiB of text"
+        ValueError, match=r"anna\.xlsx cannot be read as a workbook: it exceeds the maximum of 64 MiB of text"
     ):
         exchange(run, "tone", book, "anna", sheet)
     styled = run.parent / "styled.xlsx"
     with ZipFile(styled, "w", ZIP_DEFLATED) as packed:
         packed.writestr("xl/styles.xml", b"<xf/>" * 300_000)
     with pytest.raises(
-        ValueError, match=r"styled\.xlsx: cannot be read as a workbook: its xl/styles\.xml has more than 131,072"
+        ValueError, match=r"styled\.xlsx cannot be read as a workbook: its xl/styles\.xml has more than 131,072"
     ):
         exchange(run, "tone", book, "anna", styled)
     with ZipFile(sheet, "a", ZIP_DEFLATED) as packed:
         packed.writestr("xl/more.xml", b" " * (65 << 20))
-    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it exceeds the maximum of 64 MiB"):
+    with pytest.raises(ValueError, match=r"anna\.xlsx cannot be read as a workbook: it exceeds the maximum of 64 MiB"):
         exchange(run, "tone", book, "anna", sheet)
     sheet.write_bytes(b"no workbook")
-    with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook"):
+    with pytest.raises(ValueError, match=r"anna\.xlsx cannot be read as a workbook"):
         exchange(run, "tone", book, "anna", sheet)
 
 
@@ -391,7 +391,7 @@ def test_a_pipe_in_place_of_a_workbook_is_not_waited_for(run: Path) -> None:
     os.mkfifo(pipe := run.parent / "anna.xlsx")
     words = ("code", str(run), "--book", str(run.parent / "tone.toml"), "--coder", "anna", "--sheet", str(pipe))
     ran = negolab(*words, timeout=20)
-    assert ran.returncode == 2 and "anna.xlsx: cannot be read as a workbook" in ran.stderr
+    assert ran.returncode == 2 and "anna.xlsx cannot be read as a workbook" in ran.stderr
 
 
 def test_a_workbook_ends_at_the_last_row_that_a_program_can_make(run: Path, book: Codebook) -> None:
@@ -410,7 +410,7 @@ def test_a_workbook_of_many_rows_that_are_padded_to_a_wide_header_is_refused_bef
     head = "".join(f'<c t="str"><v>c{n}</v></c>' for n in range(900))
     rewrite_rows(sheet, f"<row>{head}</row>{'<row><c><v>1</v></c></row>' * 10_000}")
     with pytest.raises(
-        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: it exceeds the maximum of 64 MiB of text"
+        ValueError, match=r"anna\.xlsx cannot be read as a workbook: it exceeds the maximum of 64 MiB of text"
     ):
         exchange(run, "tone", book, "anna", sheet)
 
@@ -433,9 +433,7 @@ def test_a_workbook_of_very_many_or_long_elements_is_refused_before_it_is_parsed
     sheet = run.parent / "anna.xlsx"
     exchange(run, "tone", book, "anna", sheet)
     rewrite_rows(sheet, f"<row>{row}</row>", before=" " * 9)
-    with pytest.raises(
-        ValueError, match=r"anna\.xlsx: cannot be read as a workbook: its xl/worksheets/sheet1\.xml has"
-    ):
+    with pytest.raises(ValueError, match=r"anna\.xlsx cannot be read as a workbook: its xl/worksheets/sheet1\.xml has"):
         exchange(run, "tone", book, "anna", sheet)
 
 
@@ -487,7 +485,7 @@ def test_a_formula_without_a_value_is_refused_with_its_row_and_one_with_a_value_
     assert "9 of 9 are coded" in exchange(run, "tone", book, "anna", sheet)[0]
     rewrite(sheet, page, computed, f'<c r="D4">{formula}</c>')
     said = "read as a workbook: row 4 has a formula without a value: replace formulas by their values"
-    with pytest.raises(ValueError, match=rf"anna\.xlsx: cannot be {said}"):
+    with pytest.raises(ValueError, match=rf"anna\.xlsx cannot be {said}"):
         exchange(run, "tone", book, "anna", sheet)
 
 
@@ -525,7 +523,7 @@ def test_a_damaged_workbook_is_refused_by_its_name(packing: int, run: Path, book
         for at in drawn.sample(range(place, place + 200), 20):
             damaged[at] = drawn.randrange(256)
         sheet.write_bytes(damaged)
-        with pytest.raises(ValueError, match=r"anna\.xlsx: cannot be read as a workbook: "):
+        with pytest.raises(ValueError, match=r"anna\.xlsx cannot be read as a workbook: "):
             list(read_sheet(sheet, book))
 
 

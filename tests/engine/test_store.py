@@ -126,7 +126,7 @@ def test_a_line_longer_than_any_record_is_named_and_not_read_into_memory(
     monkeypatch.setattr("negolab.store.MAX_LINE", 1 << 20)
     file = tmp_path / "records.jsonl"
     file.write_bytes(LINES[0] + b"x" * (3 << 20) + b"\n")
-    with pytest.raises(ValueError, match=r"records.jsonl, line 2: exceeds the maximum of 1 MiB"):
+    with pytest.raises(ValueError, match=r"records.jsonl, line 2 exceeds the maximum of 1 MiB"):
         read(file)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from negolab.analysis.measures import measure_match
+from negolab.coding.units import all_readings, latest
 from negolab.formats.casino import figures, read_file, to_record
 from negolab.record import final_state, parse_record
 from negolab.verification import replay_differences
@@ -142,6 +143,17 @@ def test_the_command_writes_records_and_goes_on_where_it_was_stopped(tmp_path: P
         assert "1 record, whose points match the stored ones" in ran.stdout
     assert negolab("check", str(out)).stdout.startswith("1 ")
     assert "B: [Reject] All of it? No." in negolab("replay", str(out), "--id", "casino-00007").stdout
+
+
+def test_labels_of_a_dialogue_that_was_damaged_at_first_are_kept_with_the_others(tmp_path: Path) -> None:
+    path, out = tmp_path / "small.json", tmp_path / "run"
+    for damaged in (True, False, False):
+        other = {**dialogue(), "dialogue_id": 8, **({"annotations": None} if damaged else {})}
+        path.write_text(json.dumps([dialogue(), other]))
+        ran = succeeding("import", "casino", str(path), "--out", str(out))
+    labels = {place.match for place in latest(out, "casino")["corpus"]}
+    assert labels == {"casino-00007", "casino-00008"} and "4 utterances with labels" in ran.stdout
+    assert len(all_readings(out)) == 4, "and none is kept twice"
 
 
 def test_a_dialogue_with_half_a_character_is_named_and_left_out_alone(tmp_path: Path) -> None:

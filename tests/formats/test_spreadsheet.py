@@ -178,6 +178,7 @@ def test_a_mistake_in_the_map_or_the_file_is_one_line(tmp_path: Path) -> None:
         (MAP.replace("action =", "acton ="), "did you mean action?"),
         (f'delimiter = "(x+x+)+y"\n{MAP}', "delimiter"),
         (MAP.replace('"price"', '{ B = "price" }'), r"log\.toml: offer.price must name one column, or a column each"),
+        (MAP.replace('["buyer"]', '["buyer", "Seller"]'), r"log\.toml: parties: 'seller' has two meanings: list it"),
         (MAP.replace("[game]", '[game]\npreset = "../other.toml"'), "preset is outside the map's folder: copy"),
         *(
             (

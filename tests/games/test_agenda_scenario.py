@@ -140,11 +140,11 @@ def test_a_scenario_that_does_not_exist_is_told(tmp_path: Path) -> None:
         (tmp_path / name).write_text(BASE, "utf-8")
     for scenario, told in (
         ("hirng", r"unknown preset 'hirng' of .*: did you mean hiring\?"),
-        ("nowhere.toml", r"nowhere.toml: cannot be read"),
+        ("nowhere.toml", r"nowhere.toml cannot be read"),
         (str(tmp_path / "mine"), r"did you mean .*mine\.toml\?"),
         (str(tmp_path / "mine.txt"), r"the name of a scenario file must end in \.toml"),
         ("long" * 2000, "unknown preset"),
-        (str(tmp_path / "folder.toml"), r"folder\.toml: is a folder: choose a file"),
+        (str(tmp_path / "folder.toml"), r"folder\.toml is a folder: choose a file"),
     ):
         with pytest.raises(ValueError, match=told):
             nl.load(NAME, scenario=scenario)

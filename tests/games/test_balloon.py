@@ -263,7 +263,7 @@ def many_items(count: int, effort: int) -> dict[str, Any]:
         (one_item("a", other="b"), "same items"),
         (one_item("a", effort=0), "not 0 for 'a'"),
         (many_items(21, 2_201), "effort must be at most 2,200 with more than 20 items, not 2201 for 'x0'"),
-        ({"items": 21, "effort_range": (1, 2001)}, "with 21 items, effort_range must end at or below 2,000"),
+        ({"items": 21, "effort_range": (1, 2001)}, "with 21 items, effort_range must end at 2,000 or below, not"),
     ],
     ids=str,
 )

@@ -218,7 +218,7 @@ def test_a_file_that_is_lost_while_answers_are_kept_stops_the_run(tmp_path: Path
         keep(cache, (call(), answer()))
         lose(file)
         with pytest.raises(
-            RunFailed, match=r"answers\.db: was deleted, replaced or emptied while answers were being saved"
+            RunFailed, match=r"answers\.db was deleted, replaced or emptied while answers were being saved"
         ):
             keep(cache, (call(1), answer()))
 

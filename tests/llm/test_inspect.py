@@ -220,7 +220,7 @@ JUNK = [
 def test_a_file_that_is_no_log_is_named_in_one_line(tmp_path: Path, name: str, text: str) -> None:
     log = tmp_path / name
     log.write_text(text)
-    with pytest.raises(ValueError, match=f"{name}: cannot be read as an inspect_ai log") as raised:
+    with pytest.raises(ValueError, match=f"{name} cannot be read as an inspect_ai log") as raised:
         read_records(log)
     assert "\n" not in str(raised.value)
     os.mkfifo(log.with_suffix(".pipe"))

@@ -280,15 +280,30 @@ def test_a_log_that_cannot_be_kept_is_named_with_what_to_do(
     panel.add("one")
     log = tmp_path / "haggling-bonuses.log"
     log.symlink_to(tmp_path / "nowhere" / "log")
-    with pytest.raises(ValueError, match=r"haggling-bonuses\.log: cannot be written: .*run the command again"):
+    with pytest.raises(ValueError, match=r"haggling-bonuses\.log cannot be written: .*run the command again"):
         panel.settle(("one", "APPROVED"))
     log.unlink()
     assert panel.settle(("one", "APPROVED")).resumed == [tmp_path / "haggling-bonus-1.csv"]
     (tmp_path / "own").write_text("a file")
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "own"))
     elsewhere: Any = SimpleNamespace(file=None, id="0" * 32)  # as PostgreSQL has no file
-    with pytest.raises(ValueError, match=r"own/negolab: cannot be written: .*the log of bonuses .*set XDG_DATA_HOME"):
+    with pytest.raises(ValueError, match=r"own/negolab cannot be written: .*the log of bonuses .*set XDG_DATA_HOME"):
         bonus._payment_logs(elsewhere, panel.study, panel.file)
+
+
+def test_a_log_that_cannot_be_read_and_a_file_in_its_place_are_refused_before_anything_is_planned(
+    panel: Panel, tmp_path: Path
+) -> None:
+    panel.add("one")
+    log = tmp_path / "haggling-bonuses.log"
+    with pytest.raises(ValueError, match=r"bonuses\.log is for the log of bonuses: choose another file with --out"):
+        panel.settle(("one", "APPROVED"), out=log)
+    for make, remove in ((log.mkdir, log.rmdir), (lambda: log.write_bytes(b"\xff\xfe"), log.unlink)):
+        make()
+        with pytest.raises(ValueError, match=r"is not a readable log of bonuses: restore it, or move it if"):
+            panel.settle(("one", "APPROVED"))
+        remove()
+    assert not panel.database.bonus_files("haggling") and panel.settle(("one", "APPROVED")).amounts
 
 
 def test_a_line_separator_in_a_path_and_a_torn_line_leave_the_log_readable(panel: Panel) -> None:
@@ -341,7 +356,7 @@ def test_a_database_that_lost_bonuses_in_a_file_pays_nobody_again(lost: str, lef
     written = panel.settle(*people).path
     with closing(sqlite3.connect(panel.folder / "haggling.db")) as other, other:
         other.execute(lost)
-    with pytest.raises(ValueError, match=rf"haggling\.db: lists {written} but has only {left} of its bonuses"):
+    with pytest.raises(ValueError, match=rf"haggling\.db lists {written} but has only {left} of its bonuses"):
         panel.settle(*people)
     assert len(list(panel.folder.glob("*-bonus-*.csv"))) == 1
 
@@ -405,7 +420,7 @@ def test_more_people_than_a_study_has_are_refused_and_each_id_is_hashed_once(
     said = " ".join(panel.settle(*(("one", "APPROVED") for _ in range(50))).said)
     assert hashed == ["one"] and " and 41 more (APPROVED)" in said and " and 50" not in said
     monkeypatch.setattr(panel_export, "MAX_PEOPLE", 2)
-    with pytest.raises(ValueError, match=r"export.csv: has more than 2 people: export only this study's participants"):
+    with pytest.raises(ValueError, match=r"export.csv has more than 2 people: export only this study's participants"):
         panel.settle(*((f"id{i}", "APPROVED") for i in range(3)))
     assert hashed == ["one"], "nothing is hashed in vain"
 
@@ -440,7 +455,7 @@ def test_a_file_that_appears_meanwhile_is_left_alone(panel: Panel, monkeypatch: 
 
     monkeypatch.setattr(Database, "plan_bonuses", crossed)
     for _ in range(2):
-        with pytest.raises(ValueError, match=r"bonus-1.csv: cannot be written: File exists; move it elsewhere and run"):
+        with pytest.raises(ValueError, match=r"bonus-1.csv cannot be written: File exists; move it elsewhere and run"):
             panel.settle(("one", "APPROVED"))
         assert path.read_text() == "theirs"
     path.unlink()
@@ -489,7 +504,7 @@ ONE = HEAD + "s,one,APPROVED,1\n"
         ('Participant id,Status\n"a"b,X\n', (), "not a CSV file"),
         (f"Participant id,{'x' * 131_073}\n", (), "not a CSV file: field larger than field limit"),
         ("Participant id,Status,Status\n1,RETURNED,APPROVED\n", (), "has 2 columns 'Status': remove all but one"),
-        ("Participant id,Note,Status\n1,I think, X, Y\n", (), "line 2: has more or fewer cells than the first line"),
+        ("Participant id,Note,Status\n1,I think, X, Y\n", (), "line 2 has more or fewer cells than the first line"),
         ("\udcff\udcfeP\0a\n", (), "not UTF-8 text"),
         (None, (), "cannot be read: No such file or directory"),
         (HEAD, ("--delimiter", "xx"), "--delimiter must be a single character"),

@@ -587,7 +587,7 @@ def test_a_copy_of_the_same_size_or_bigger_that_overwrites_the_file_is_noticed(t
 def test_an_id_that_could_name_a_file_elsewhere_is_refused(tmp_path: Path) -> None:
     with closing(Database(tmp_path / "people.db")) as database, database._write() as c:
         c.execute(sa.text("UPDATE meta SET value = '../elsewhere' WHERE name = 'id'"))
-    with pytest.raises(ValueError, match=r"people\.db: is not a negolab database: its ID is damaged"):
+    with pytest.raises(ValueError, match=r"people\.db is not a negolab database: its ID is damaged"):
         Database(tmp_path / "people.db")
 
 
@@ -848,7 +848,7 @@ def test_a_database_that_is_a_link_is_neither_read_nor_changed(tmp_path: Path) -
     Database(other).close()
     before = other.read_bytes()
     link.symlink_to(other)
-    with pytest.raises(ValueError, match=r"people\.db: cannot be used as a database: it is a link"):
+    with pytest.raises(ValueError, match=r"people\.db cannot be used as a database: it is a link"):
         Database(link)
     assert other.read_bytes() == before
 

@@ -133,7 +133,7 @@ def test_bonuses_on_a_full_disk_are_refused_with_the_file_and_paid_once_when_the
     command = ("study", "bonus", one.file, "--panel", one.panel, "--db", tmp_path / "people.db")
     path = one.file.with_name("round1-bonus-1.csv")
     log = one.file.with_name("round1-bonuses.log")
-    why = f"negolab: {log}: cannot be written: No space left on device; fix that and run the command again\n"
+    why = f"negolab: {log} cannot be written: No space left on device; fix that and run the command again\n"
     assert ran(*command) == (2, "", why) and not path.exists()
     small_disk.clear()
     assert ran(*command)[0] == 0

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from negolab._internal import clock
 from negolab.studies.links import OPEN, AccessDenied, link_url, make_token, read_token
 from negolab.studies.texts import texts
 
@@ -65,6 +66,13 @@ def test_a_token_that_the_study_did_not_sign_is_refused(forged: str) -> None:
 def test_an_expired_token_is_refused_and_says_so() -> None:
     assert refused(OLD) == texts.LINK_EXPIRED
     assert read_token(SECRET, "prices", OLD, 3 * DAY) == ID
+
+
+def test_no_link_expires_because_the_clock_was_ahead_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clock, "_ahead", clock.not_before(0) - time.monotonic())
+    token = make_token(SECRET, "prices", ID, created=time.time() - DAY / 2)
+    assert clock.not_before(time.time() + 40 * DAY) > time.time() + 39 * DAY, "as the end of a database says"
+    assert read_token(SECRET, "prices", token, DAY) == ID
 
 
 @given(st.text(max_size=500) | st.text(alphabet=".-_abcABC012", max_size=80))

@@ -216,7 +216,7 @@ def test_an_opponent_must_be_able_to_sit_across(tmp_path: Path) -> None:
 
 
 def test_a_file_that_is_none_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"nowhere\.toml: cannot be read: No such file"):
+    with pytest.raises(ValueError, match=r"nowhere\.toml cannot be read: No such file"):
         read_study(tmp_path / "nowhere.toml")
     (tmp_path / "latin.toml").write_bytes(b'# a\ntitle = "\xe9"')
     with pytest.raises(ValueError, match="line 2: not UTF-8 text: save"):
@@ -299,7 +299,7 @@ def test_new_never_overwrites(tmp_path: Path) -> None:
     ("args", "said"),
     [
         (["lnks", "prices.toml"], "no such command 'lnks': did you mean links?"),
-        (["links", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
+        (["links", "nowhere.toml"], "nowhere.toml cannot be read: No such file"),
         (["links", "prices.toml"], "no valid unused links are left; create 20 with -n 20"),
         (["links", "prices.toml", "-n", "0"], "-n must be at least 1, not '0'"),
         (["links", "prices.toml", "-n", "2", "--open"], "leave out -n, --out and --test"),

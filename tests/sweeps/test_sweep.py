@@ -499,7 +499,7 @@ def test_a_scheduler_that_is_not_there_is_said_in_one_line(undisturbed: tuple[Pa
 @pytest.mark.parametrize(
     ("args", "said"),
     [
-        (["check", "nowhere.toml"], "nowhere.toml: cannot be read: No such file"),
+        (["check", "nowhere.toml"], "nowhere.toml cannot be read: No such file"),
         (["run", "PLAN", "--workers", "0"], "--workers"),
         (["run", "PLAN", "--retry", "lost"], "--retry accepts only failed, timeout, died, refused, not lost"),
         (["run", "PLAN", "--scheduler", "127.0.0.1:1"], "must begin with tcp:// or tls://"),

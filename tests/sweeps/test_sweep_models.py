@@ -184,7 +184,7 @@ def test_cells_reach_the_broker_at_the_address_that_is_given(server: Server, tmp
     succeeding("sweep", "run", str(file), "--out", str(tmp_path / "there"), "--broker", "127.0.0.2")
     said = nbformat.read(next((tmp_path / "there").glob("cells/*/notebook.ipynb")), 4).cells[-1].outputs[0].text
     assert re.search(r"'NEGOLAB_BASE_URL': 'http://127\.0\.0\.2:\d+/negolab/v1'", said)
-    assert "cells cannot be served at 192.0.2.7: use an address of this machine" in refusal(
+    assert "cannot listen for cells' model calls at 192.0.2.7: use one of this machine's addresses" in refusal(
         "sweep", "run", str(file), "--out", str(tmp_path / "nowhere"), "--broker", "192.0.2.7"
     )
 

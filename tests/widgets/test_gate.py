@@ -139,8 +139,8 @@ def test_a_crowd_of_requests_of_one_key_takes_turns_and_delays_no_other_key() ->
             assert at_work <= 2
             await asyncio.sleep(0)
             at_work -= 1
-            turn.end()
-            turn.end()
+            turn.close()
+            turn.close()
 
         requests = [asyncio.ensure_future(request()) for _ in range(20)]
         await asyncio.sleep(0)
@@ -202,7 +202,8 @@ def test_a_bucket_gives_several_tokens_or_none() -> None:
 
 def test_requests_that_come_too_soon_wait_for_their_turn_unless_it_is_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(requests, "PATIENCE", 0.1)
-    checks = RequestChecks(frozenset(), frozenset(), requests=TokenBuckets(rate=100, burst=1))
+    checks = RequestChecks(frozenset(), frozenset())
+    checks.requests = TokenBuckets(rate=100, burst=1)
 
     async def crowd() -> list[BaseException | None]:
         paced = [checks.pace("somebody", is_file=False) for _ in range(20)]

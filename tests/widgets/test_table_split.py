@@ -292,7 +292,7 @@ def test_the_clock_counts_rounds_and_own_messages_left() -> None:
         match.submit(seat, "<message>x</message>")  # type: ignore[arg-type]
         said.append(table.clock(match.game, match.seen("A")))
     assert said[:2] == ["Round 1 of 1; you have 2 messages left", "Round 1 of 1; you have 1 message left"]
-    assert said[-1] == "Round 1 of 1, both choose in secret now"
+    assert said[-1] == "Round 1 of 1; you both now choose in secret"
     for seat in SEATS:
         match.submit(seat, "5")
     assert table.clock(match.game, match.seen("A")) == "1 round played"

@@ -18,11 +18,11 @@ from negolab.match import Match
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.fields import Slider
 from negolab_widgets.html import Markup, StableHTML, element, format_value, join, still
+from negolab_widgets.layout import column, row, set_visible, styled
 from negolab_widgets.page import Page
 from negolab_widgets.play.pictures import picture
 from negolab_widgets.replay.plane import Course, deal_surroundings, render_plane
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import column, row, set_visible, styled
 
 SEED, _REDRAWS = 1, 8
 """Seed of the deal that a card shows, and how often what a seat alone knows is drawn anew to find out what that is."""

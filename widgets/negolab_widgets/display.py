@@ -61,8 +61,12 @@ def match(match: Match) -> str:
     """Show who is asked and what both seats see: the experimenter's view."""
     asked = " and ".join(f"seat {seat}" for seat in match.pending())
     state = f"ended: {match.ended.end}" if match.ended else f"{asked} is asked"
-    facts = [("state", state), *((f"player {seat}", name) for seat, name in match.players.items())]
-    facts += [("deal", "explicit" if match.seed is None else f"seed {match.seed}"), ("events", str(len(match.events)))]
+    facts = [
+        ("state", state),
+        *((f"player {seat}", name) for seat, name in match.players.items()),
+        ("deal", "explicit" if match.seed is None else f"seed {match.seed}"),
+        ("events", str(len(match.events))),
+    ]
     title, seen = f"Match of {catalog.game_id(match.game)}", {seat: match.seen(seat) for seat in SEATS}
     following = "nl.replay(match)" if match.ended else "nl.play(match, players)"
     return page(panel(title, pairs(facts)), render_seats(match.game, seen), offer_next(following))

@@ -13,7 +13,7 @@ import ipywidgets as w
 from negolab.studies.client import PageClient
 from negolab.studies.page_state import NotDelivered
 from negolab.studies.texts import texts
-from negolab_widgets.tables.controls import styled, warning
+from negolab_widgets.layout import styled, warning
 
 log = logging.getLogger("negolab.widgets")
 

@@ -253,13 +253,8 @@ def _render_block(block: str) -> Iterator[Markup]:
 
 def _join_continued_lines(block: str) -> list[str]:
     """Join each line with those that continue it."""
-    joined: list[str] = []
-    for line in map(str.strip, block.split("\n")):
-        if not joined or line.startswith(_BULLET):
-            joined.append(line)
-        else:
-            joined[-1] = f"{joined[-1]} {line}"
-    return joined
+    stripped = "\n".join(map(str.strip, block.split("\n")))
+    return re.sub(rf"\n(?!{_BULLET})", " ", stripped).split("\n")
 
 
 _ESM = """

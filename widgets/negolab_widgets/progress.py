@@ -12,8 +12,8 @@ from negolab.runs.progress import Progress
 from negolab.runs.run import Run
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, element, pairs, panel
+from negolab_widgets.layout import row, set_visible, warning
 from negolab_widgets.page import Page
-from negolab_widgets.tables.controls import row, set_visible, warning
 
 POLL_INTERVAL = 0.5
 """Seconds between two looks at the run."""

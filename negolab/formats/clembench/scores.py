@@ -73,12 +73,14 @@ def stored_scores(played: Mapping[str, Any], scored: Mapping[str, Any]) -> dict[
         scored: The content of `scores.json`; may be empty.
     """
     ends = [end for name, end in _ENDS.items() if played.get(name)]
-    found: dict[str, Any] = {END: " and ".join(ends)} if ends else {}
-    found |= {name: _defined(played[name]) for name in _PLAYED if name in played}
+    found = {name: _defined(played[name]) for name in _PLAYED if name in played}
     scores = {name: _defined(value) for name, value in scored.get("episode scores", {}).items()}
-    found |= {name: scores[name] for name in _SCORED if name in scores}
-    twice = (name for name in _PLAYED if name in scores and name in found and scores[name] != found[name])
-    return found | {name + _IN_SCORES: scores[name] for name in twice}
+    return {
+        **({END: " and ".join(ends)} if ends else {}),
+        **found,
+        **{name: scores[name] for name in _SCORED if name in scores},
+        **{name + _IN_SCORES: scores[name] for name, value in found.items() if scores.get(name, value) != value},
+    }
 
 
 def _defined(value: Any) -> Any:

@@ -52,7 +52,7 @@ class Parameters(Game[Public, Private, Say], frozen=True, kw_only=True):
         most = LARGEST * 10 // 11  # importances are up to a tenth higher
         if self.items > MANY_ITEMS and self.effort_range[1] > most:
             raise ValueError(
-                f"with {self.items} items, effort_range must end at or below {most:,}: {self.effort_range}"
+                f"with {self.items} items, effort_range must end at {most:,} or below, not {self.effort_range}"
             )
         if self.correlation is not None and len(self.correlation) < len(SEATS):
             raise ValueError(f"correlation must be given for A and for B, not {self.correlation}")

@@ -91,7 +91,10 @@ class Parameters(Game[Public, Private, Action], frozen=True, kw_only=True):
         if self.buyer_told != ("exact",) or self.seller_told != ("exact",) or self.allow_no_zopa:
             for name, prices in (("examples", self.examples), ("default_opening", (opening,))):
                 if "fair" in prices:
-                    raise ValueError(f"{name} may be 'fair' only if both are told exact and a deal is always possible")
+                    raise ValueError(
+                        f"{name} may be 'fair' only if buyer_told and seller_told are both 'exact' and a deal is "
+                        "always possible"
+                    )
 
     def check_reservation_values(self, value: int, cost: int) -> None:
         """Require price_lo <= cost < value <= price_hi; `allow_no_zopa` lifts only the middle condition."""

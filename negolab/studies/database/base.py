@@ -132,8 +132,8 @@ class BaseDatabase:
             if isinstance(error, ValueError):
                 raise
             raise ValueError(
-                f"{self}: cannot be used: {describe_error(error)}; make room if its disk is full, or choose "
-                "another database with --db"
+                f"{self} cannot be used: {describe_error(error)}; make room if its disk is full, restore a "
+                "copy if it is damaged, or choose another database with --db"
             ) from None
 
     @override
@@ -150,11 +150,11 @@ class BaseDatabase:
         there = set(sa.inspect(c).get_table_names()) & set(metadata.tables)
         if there and not ours(c):
             raise ValueError(
-                f"{self}: contains another program's tables ({min(there)}); choose another database with --db"
+                f"{self} contains another program's tables ({min(there)}); choose another database with --db"
             )
         kept: dict[str, str] = {row.name: row.value for row in c.execute(meta.select())} if there else {}
         if known is not None and (not kept or kept.get("id") != (known or kept.get("id"))):
-            raise ValueError(f"{self}: is not the database that this host started with; restore that database")
+            raise ValueError(f"{self} is not the database that this host started with; restore that database")
         if self._mark and kept.get("host") != self._mark:
             raise ValueError(f"{self}: another host has used it since; if it is the newest copy, restart this host")
         writes = number(kept.get("writes", "0"), self)
@@ -168,7 +168,7 @@ class BaseDatabase:
         if about["schema"] != str(SCHEMA):
             raise ValueError(f"{self}: made by another version (schema {about['schema']}; this version reads {SCHEMA})")
         if not re.fullmatch("[0-9a-f]{32}", about["id"]):  # it names files
-            raise ValueError(f"{self}: is not a negolab database: its ID is damaged")
+            raise ValueError(f"{self} is not a negolab database: its ID is damaged")
         for name in about.keys() - kept.keys():
             c.execute(meta.insert().values(name=name, value=about[name]))
         return about["id"]

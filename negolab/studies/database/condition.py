@@ -105,9 +105,11 @@ def check_types(c: Connection, name: str) -> None:
     """Raise `ValueError` for a value that is not of its column's type, as SQLite takes any, or for no usable time."""
     is_loose = c.dialect.name == "sqlite"
     for table in metadata.sorted_tables:
-        odd = [sa.func.typeof(one).not_in(_stored(one)) for one in table.columns] if is_loose else []
-        odd += [~one.between(0, MAX_TIME) for one in table.columns if one.type.python_type is float]
-        odd += [one.not_in(SEATS) for one in table.columns if one.name == "seat"]
+        odd = [
+            *(sa.func.typeof(one).not_in(_stored(one)) for one in table.columns if is_loose),
+            *(~one.between(0, MAX_TIME) for one in table.columns if one.type.python_type is float),
+            *(one.not_in(SEATS) for one in table.columns if one.name == "seat"),
+        ]
         if c.scalar(sa.select(sa.literal(True)).select_from(table).where(sa.or_(sa.false(), *odd)).limit(1)):
             raise ValueError(f"{name}: its table {table.name} is damaged: restore a copy of the database")
 

@@ -97,9 +97,9 @@ def _private(file: Path, create: bool, tables: Collection[str]) -> None:
     try:
         is_ours = sqlite.open_private(file, create)
     except OSError as error:
-        raise ValueError(f"{file}: cannot be used as a database: {error.strerror}") from None
+        raise ValueError(f"{file} cannot be used as a database: {error.strerror}") from None
     if not is_ours:
-        raise ValueError(f"{file}: is not a SQLite database; choose another file with --db")
+        raise ValueError(f"{file} is not a SQLite database; choose another file with --db")
     try:
         sqlite.check_tables(file, tables)
     except ValueError as error:

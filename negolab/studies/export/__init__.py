@@ -58,7 +58,7 @@ def replace_folder(folder: Path, study: str) -> Iterator[Path]:
                 folder.rename(Path(place) / "old")
             new.rename(folder)
     except OSError as error:
-        raise ValueError(f"{folder}: cannot be written: {error.strerror or error}") from None
+        raise ValueError(f"{folder} cannot be written: {error.strerror or error}") from None
 
 
 def _check(folder: Path, study: str) -> None:

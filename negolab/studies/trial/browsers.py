@@ -147,12 +147,11 @@ async def open_browser(path: str | None) -> AsyncIterator[Browser]:
 
     # Chromium refuses its sandbox to root.
     flags = [*FLAGS, *(["--no-sandbox"] if hasattr(os, "geteuid") and os.geteuid() == 0 else [])]
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=path, args=flags)
-        try:
-            yield browser
-        finally:
-            await browser.close()
+    async with (
+        async_playwright() as playwright,
+        await playwright.chromium.launch(executable_path=path, args=flags) as browser,
+    ):
+        yield browser
 
 
 class BrowserVisit(Visitor):

@@ -178,29 +178,25 @@ def _wrong_endings(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
 
 def _wrong_pages(run: TrialRun, ended: dict[int, str]) -> Iterator[str]:
     """Yield pages that nobody could pass, and those where nearly nobody found a partner."""
-    stayed, passed, waited, unpaired = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
     pages = {_name(page): page for page in _all_pages(run.study)}
-    for bot in run.bots:
-        waited.update(map(_name, bot.waited_at))
-        for visit in bot.visits:
-            passed[_name(visit.page)] += visit.is_passed
-        if not bot.visits:
-            continue
-        last, name = bot.visits[-1], _name(bot.visits[-1].page)
-        gave_up = bot.left_at is not None or bot.was_late or ended.get(bot.number) in ("withdrawn", "declined")
-        if not last.is_passed and not gave_up and bot.script.kind != "fails":
-            stayed[name] += 1
-            unpaired[name] += ended.get(bot.number) == "unpaired"
-    for name, n in stayed.items():
-        if name not in pages:
-            continue
-        if not passed[name]:
+    passed = {_name(visit.page) for bot in run.bots for visit in bot.visits if visit.is_passed}
+    waited = Counter(_name(page) for bot in run.bots for page in bot.waited_at)
+    stayed = [(_name(bot.visits[-1].page), ended.get(bot.number)) for bot in run.bots if _is_stopped(bot, ended)]
+    for name, n in Counter(name for name, _ in stayed if name in pages).items():
+        if name not in passed:
             yield f"nobody could pass {name}: {n} tried"
-        if isinstance(pages[name].step, MatchStep) and unpaired[name] >= FEW and 2 * unpaired[name] >= waited[name]:
+        unpaired = stayed.count((name, "unpaired"))
+        if isinstance(pages[name].step, MatchStep) and unpaired >= FEW and 2 * unpaired >= waited[name]:
             yield (
-                f"{unpaired[name]} of {waited[name]} who waited at {name} never found a partner: a longer wait in "
+                f"{unpaired} of {waited[name]} who waited at {name} never found a partner: a longer wait in "
                 "[pairing], fewer rounds with strangers, or other roles may help"
             )
+
+
+def _is_stopped(bot: Bot, ended: dict[int, str]) -> bool:
+    """Return True if a bot that meant to go on did not get past its last page."""
+    gave_up = bot.left_at is not None or bot.was_late or ended.get(bot.number) in ("withdrawn", "declined")
+    return bool(bot.visits) and not bot.visits[-1].is_passed and not gave_up and bot.script.kind != "fails"
 
 
 def _wrong_treatments(now: Status) -> Iterator[str]:

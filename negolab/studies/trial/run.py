@@ -16,7 +16,7 @@ import shutil
 import tempfile
 import time as machine_clock
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -110,17 +110,17 @@ def trial(
     if models is None:
         study, replaced = without_models(study)
     study = msgspec.structs.replace(study, name=f"{study.name}-trial")  # an export never passes for the study's own
-    with _folder() as folder, clock.manual_clock() as manual:
-        database = Database(Path(folder) / "trial.db")
-        try:
-            loop = TrialLoop(manual)
-            with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                run = TrialRun(study, replaced, [], {}, [], 0.0)
-                runner.run(_play(run, database, n, models, progress, loop))
-            run.seconds = manual.passed
-            yield run, database
-        finally:
-            database.close()
+    with (
+        _folder() as folder,
+        clock.manual_clock() as manual,
+        closing(Database(Path(folder) / "trial.db")) as database,
+    ):
+        loop = TrialLoop(manual)
+        with asyncio.Runner(loop_factory=lambda: loop) as runner:
+            run = TrialRun(study, replaced, [], {}, [], 0.0)
+            runner.run(_play(run, database, n, models, progress, loop))
+        run.seconds = manual.passed
+        yield run, database
 
 
 def _folder() -> tempfile.TemporaryDirectory[str]:

@@ -129,8 +129,8 @@ def _draw_forest(
     figure.update_yaxes(range=[len(names) - 0.4, -0.6], showgrid=True, **ticks)
     below = 32 + 18 * max(map(len, titles))
     add_basis(figure, frame, "low", bars, below)
-    figure.update_layout(height=whole, margin={"t": 28, "r": 16, "b": below + 26}, showlegend=bool(groups))
-    figure.update_layout(legend={"y": 1 + 16 / (whole - _ABOUT)})
+    margin, legend = {"t": 28, "r": 16, "b": below + 26}, {"y": 1 + 16 / (whole - _ABOUT)}
+    figure.update_layout(height=whole, margin=margin, showlegend=bool(groups), legend=legend)
     return figure
 
 

@@ -7,7 +7,7 @@ fields, and a field whose 95% interval holds the reference has the neutral colou
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from negolab.analysis import stats
 from negolab.analysis.observations import Values, as_sample, sample_text
@@ -193,12 +193,14 @@ def _add_matrix(figure: Figure, rows: Rows, fields: Fields, at: Place, **look: o
         font = {"color": _LIGHT if is_dark else _DARK, "size": 13}
         where = {"x": columns.index(c), "y": list(rows).index(r)}
         figure.add_annotation(text=_cell(e), showarrow=False, font=font, **where, **at)
-    figure.update_xaxes(
-        tickvals=list(range(len(columns))), ticktext=[plain(name, _NAME) for name in columns], showgrid=False, **at
-    )
-    figure.update_xaxes(autotickangles=[0, -45, -90], title={"font": {"size": 13}, "standoff": 14}, **at)
-    figure.update_yaxes(tickvals=list(range(len(rows))), ticktext=[plain(name, _NAME) for name in rows], **at)
-    figure.update_yaxes(autorange="reversed", showgrid=False, **at)
+    look = {"autotickangles": [0, -45, -90], "title": {"font": {"size": 13}, "standoff": 14}}
+    figure.update_xaxes(**_ticks(columns), **look, **at)
+    figure.update_yaxes(**_ticks(rows), autorange="reversed", **at)
+
+
+def _ticks(names: Collection[str]) -> dict[str, Any]:
+    texts = [plain(name, _NAME) for name in names]
+    return {"tickvals": list(range(len(texts))), "ticktext": texts, "showgrid": False}
 
 
 def _cell(e: stats.Estimate) -> str:

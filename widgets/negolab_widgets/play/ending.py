@@ -16,10 +16,10 @@ from negolab.record import Record, start_state
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, element
+from negolab_widgets.layout import column, row, set_visible, styled
 from negolab_widgets.replay.plane import course, render_legend, render_plane, seen_by, surroundings
 from negolab_widgets.replay.steps import record_steps
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import column, row, set_visible, styled
 from negolab_widgets.tables.decision import end_class, person_name
 
 
@@ -79,9 +79,12 @@ def render_end(record: Record, seat: Seat) -> Markup:
     """Render how the seat's result compares with no deal, with the other's, and with what was possible."""
     game, away, gain = record.game, other(seat), _gain(record, seat)
     compared = _compare_with_no_deal(record, seat, gain)
-    told = [("For you", compared)] if compared else []
-    told += [(f"{_name(record, away)} got", game.format_payoff(record.payoffs[away]))]
-    told += [*_possible(record, seat), *_best_offer(record, seat)]
+    told = [
+        *([("For you", compared)] if compared else []),
+        (f"{_name(record, away)} got", game.format_payoff(record.payoffs[away])),
+        *_possible(record, seat),
+        *_best_offer(record, seat),
+    ]
     return element("div", html.table((), told, "In comparison"), cls=f"nl-compared {end_class(gain)}")
 
 
@@ -115,10 +118,8 @@ def _possible(record: Record, seat: Seat) -> list[tuple[str, str]]:
     game, share = record.game, measures.surplus_share(own, joint)[seat]
     both = f"{_format_gain(joint, game).removesuffix(f' {game.unit}')} of {_format_gain(possible, game)}"
     together = "Earned together" if game.has_paid_rounds else "Gained together over no deal"
-    told = [(f"{together}, of what was possible", both)]
-    if share is not None and 0 <= share <= 1:
-        told.append(("Your share of it", f"{format_number(100 * share, 0)}%"))
-    return told
+    yours = [] if share is None or not 0 <= share <= 1 else [("Your share of it", f"{format_number(100 * share, 0)}%")]
+    return [(f"{together}, of what was possible", both), *yours]
 
 
 def _best_offer(record: Record, seat: Seat) -> list[tuple[str, str]]:

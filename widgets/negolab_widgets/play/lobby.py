@@ -21,6 +21,7 @@ from negolab.studies.texts import table_texts, texts
 from negolab_widgets import html, page
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.fields import Cards, Choice
+from negolab_widgets.layout import box, column, row, set_visible, warning
 from negolab_widgets.page import ADMIN, OUT, Arrival, Page
 from negolab_widgets.play.ending import EndScreen
 from negolab_widgets.play.matchmaking import (
@@ -32,7 +33,7 @@ from negolab_widgets.play.matchmaking import (
 from negolab_widgets.play.models import MODEL_CHOICE, MODEL_DESCRIPTION, ModelChoice
 from negolab_widgets.play.pictures import picture
 from negolab_widgets.tables import table as table_of
-from negolab_widgets.tables.controls import AskFirst, Collapsible, box, column, row, set_visible, warning
+from negolab_widgets.tables.controls import AskFirst, Collapsible
 from negolab_widgets.tables.decision import person_name
 
 REPLICATIONS = "Replications"

@@ -23,9 +23,9 @@ from negolab.studies.client import HostClient, HostSeat, PageClient
 from negolab.studies.page_state import Playing, SeatView
 from negolab.studies.session import LEFT, MatchSession
 from negolab_widgets.faults import FaultGuard, follow_page, run_in_background
+from negolab_widgets.layout import column, set_visible, warning
 from negolab_widgets.play.models import LocalEndpoints
 from negolab_widgets.play.seat import SeatWidget
-from negolab_widgets.tables.controls import column, set_visible, warning
 
 
 class LocalSeat:

@@ -11,7 +11,7 @@ import ipywidgets as w
 
 from negolab._internal.workers import run_blocking
 from negolab.studies.host_config import KnownEndpoints, build_host_config
-from negolab_widgets.tables.controls import box, column, is_visible, set_visible, warning
+from negolab_widgets.layout import box, column, is_visible, set_visible, warning
 
 if TYPE_CHECKING:
     from negolab.llm.endpoint.endpoint import Endpoint

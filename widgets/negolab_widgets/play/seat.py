@@ -21,9 +21,10 @@ from negolab.texts import are_overridden
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element
+from negolab_widgets.layout import box, column
 from negolab_widgets.page import Page
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import ControlsContext, box, column
+from negolab_widgets.tables.controls import ControlsContext
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
 from negolab_widgets.tables.decision import (
     NOT_ON_TURN,

@@ -17,9 +17,9 @@ from negolab.record import PERSON, Record
 from negolab.runs.driver import make_player, play, seat_players
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard, run_in_background
+from negolab_widgets.layout import box, column, framed, row, set_visible, warning
 from negolab_widgets.play.models import MODEL_CHOICE, ModelChoice
 from negolab_widgets.replay.continuation import Continuation, LocalContinuation, open_continuation
-from negolab_widgets.tables.controls import box, column, framed, row, set_visible, warning
 
 PERSON_CHOICE = "you, at the table"
 MAX_REPLIES = 1000

@@ -11,11 +11,11 @@ from negolab.game import SEATS
 from negolab.record import Record, start_state
 from negolab_widgets import html
 from negolab_widgets.html import Markup
+from negolab_widgets.layout import box, framed, set_visible
 from negolab_widgets.replay.cards import render_step
 from negolab_widgets.replay.plane import course, render_plane, surroundings
 from negolab_widgets.replay.record_list import count_replies
 from negolab_widgets.replay.steps import Step, record_steps
-from negolab_widgets.tables.controls import box, framed, set_visible
 from negolab_widgets.tables.seats import seat_name
 
 

@@ -88,18 +88,18 @@ class HostContinuation:
         try:
             while True:
                 await asyncio.sleep(POLL_INTERVAL)
-                record = self._record(await asyncio.to_thread(self._host.ask, "/branched", match=id))
+                record = parse_record((await asyncio.to_thread(self._host.ask, "/branched", match=id))["record"])
                 told(count_replies(record))
                 if record.end is not None:
                     return record
         except asyncio.CancelledError:
-            return self._record(self._host.ask("/stop", match=id))
+            return parse_record(self._host.ask("/stop", match=id)["record"])
 
     def sit(self, match: Match, over: OnEnd) -> TableAndLeave:
         found = self._begin(match)
 
         def ended(*_: object) -> None:
-            over(self._record(self._host.ask("/branched", match=found["match"])))
+            over(parse_record(self._host.ask("/branched", match=found["match"])["record"]))
 
         maker = HostMatchmaker(self._socket, ended)
         return maker.table(found), maker.leave
@@ -109,10 +109,6 @@ class HostContinuation:
             "/branch", record=match.record().to_line().decode(), players=match.players
         )
         return begun
-
-    @staticmethod
-    def _record(found: dict[str, str]) -> Record:
-        return parse_record(found["record"])
 
 
 Continuation = LocalContinuation | HostContinuation

@@ -187,8 +187,11 @@ class _Plane(NamedTuple):
 
     def places(self, each: Course) -> list[tuple[int, float, float]]:
         """List from which step on *now* is marked where."""
-        pairs = [(1, self.around.no_deal), *((point.step, (point.a, point.b)) for point in each.points)]
-        pairs += [(each.end, each.paid)] if each.paid else []
+        pairs = [
+            (1, self.around.no_deal),
+            *((point.step, (point.a, point.b)) for point in each.points),
+            *([(each.end, each.paid)] if each.paid else []),
+        ]
         return [(step, self.x.place(a), self.y.place(b)) for step, (a, b) in pairs]
 
     def frame(self) -> Markup:
@@ -261,10 +264,11 @@ class _Plane(NamedTuple):
         deals = {name: each.paid for name, each in courses.items() if each.paid and each.agreed}
         together = len(set(deals.values())) < 2
         start, end = self.around.ends
-        marks = [(start, self.around.no_deal, "M-4,-4L4,4M-4,4L4,-4")]
-        if self.around.nash:
-            marks.append(("Nash", self.around.nash, "M0,-6L6,0L0,6L-6,0z"))
-        marks += [(end if together else f"{end}, {name}", pair, _STAR) for name, pair in deals.items()]
+        marks = [
+            (start, self.around.no_deal, "M-4,-4L4,4M-4,4L4,-4"),
+            *([("Nash", self.around.nash, "M0,-6L6,0L0,6L-6,0z")] if self.around.nash else []),
+            *((end if together else f"{end}, {name}", pair, _STAR) for name, pair in deals.items()),
+        ]
         pairs = [(point.a, point.b) for each in courses.values() for point in each.points]
         taken = [_Box(self.x.place(a), self.y.place(b), 5, 5) for a, b in [*pairs, *(pair for _, pair, _ in marks)]]
         labels: list[_Box] = []
@@ -321,15 +325,14 @@ def _described(record: Record) -> Course:
 
 def render_legend(around: Surroundings, *, moment: bool = True) -> Markup:
     """Render what the symbols of the plane are; one without a `moment` is of a whole match."""
-    keys = (
-        {"round": "after a round"}
-        if around.rounds
-        else {seat.lower(): f"{name} {'propose' if name == YOU else 'proposes'}" for seat, name in around.names.items()}
-    )
-    if moment:
-        keys |= {"now": "now", "later": "later"}
-    if around.frontier:
-        keys["frontier" if around.joined else "frontier-dot"] = "frontier"
+    proposals = {
+        seat.lower(): f"{name} {'propose' if name == YOU else 'proposes'}" for seat, name in around.names.items()
+    }
+    keys = {
+        **({"round": "after a round"} if around.rounds else proposals),
+        **({"now": "now", "later": "later"} if moment else {}),
+        **({"frontier" if around.joined else "frontier-dot": "frontier"} if around.frontier else {}),
+    }
     shown = (element("span", element("i", cls=f"nl-key nl-key-{key}"), words) for key, words in keys.items())
     return element("div", *shown, cls="nl-plane-legend")
 
@@ -344,14 +347,13 @@ def render_strip(each: Course, around: Surroundings) -> Markup:
     values = [value for point in each.points for value in (point.a, point.b)]
     x = Axis(0.5, max(count, 2) + 0.5, _LEFT, SIDE - _RIGHT)
     y = new_axis([*values, *around.no_deal], STRIP_HEIGHT - 6, 8)
-    drawn = [element("g", *_levels(x, y, around.scale, 3), cls="nl-axes")]
-    for seat in SEATS:
-        drawn += _strip_of(seat, each.points, x, y)
+    drawn = (part for seat in SEATS for part in _strip_of(seat, each.points, x, y))
     places_now = [(1, x.start), *((point.step, x.place(number)) for number, point in enumerate(each.points, 1))]
     now = element("line", cls="nl-now", x1="-50", x2="-50", y1="2", y2=str(STRIP_HEIGHT - 2))
     return caption + element(
         "svg",
         now,
+        element("g", *_levels(x, y, around.scale, 3), cls="nl-axes"),
         *drawn,
         cls="nl-plane-strip",
         viewBox=f"0 0 {SIDE} {STRIP_HEIGHT}",

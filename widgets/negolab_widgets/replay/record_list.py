@@ -16,7 +16,8 @@ from negolab.match import Match
 from negolab.record import Record
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.html import Markup, StableHTML, element
-from negolab_widgets.tables.controls import Collapsible, box, framed, row
+from negolab_widgets.layout import box, framed, row
+from negolab_widgets.tables.controls import Collapsible
 
 PAGE = 100
 """Rows that are on the page at once."""
@@ -122,19 +123,17 @@ class RecordList:
         self._show()
 
     def _matching(self) -> list[int]:
-        words = self._find.value.lower().split()
-        game, end = self._game.value, self._end.value
-        found: Sequence[int] = range(len(self._records))
-        if game not in (ALL, None):
-            found = [i for i in found if self._records[i].game == game]
-        if end not in (ALL, None):
-            found = [i for i in found if format_end(self._records[i].end) == end]
-        if words:
-            if self._texts is None:
-                self._texts = [_search_text(record) for record in self._records]
-            for word in words:
-                found = [i for i in found if word in self._texts[i]]
-        return list(found)
+        words, game, end = self._find.value.lower().split(), self._game.value, self._end.value
+        if words and self._texts is None:
+            self._texts = [_search_text(record) for record in self._records]
+        texts, any_game, any_end = self._texts or (), game in (ALL, None), end in (ALL, None)
+        return [
+            i
+            for i, record in enumerate(self._records)
+            if (any_game or record.game == game)
+            and (any_end or format_end(record.end) == end)
+            and all(word in texts[i] for word in words)
+        ]
 
     def _show(self) -> None:
         self._table.value = self._render()

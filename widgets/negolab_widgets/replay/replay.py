@@ -22,6 +22,7 @@ from negolab.verification import replay_differences
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard
 from negolab_widgets.fields import Choice
+from negolab_widgets.layout import column, row, set_visible, warning
 from negolab_widgets.page import OUT, SOURCE, Page, import_modules
 from negolab_widgets.replay.branching import Branching
 from negolab_widgets.replay.cards import render_record
@@ -31,7 +32,7 @@ from negolab_widgets.replay.plane import Course, Surroundings, course, surroundi
 from negolab_widgets.replay.record_list import RecordList, copy_button, short_id
 from negolab_widgets.replay.steps import Step, format_pay, format_stake, record_steps, subject, view_steps
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import Collapsible, column, row, set_visible, warning
+from negolab_widgets.tables.controls import Collapsible
 from negolab_widgets.tables.seats import SeatTables, role_name
 
 EVERYTHING = "the experimenter"

@@ -18,10 +18,10 @@ from negolab.sweeps.folder import CELL_STATES, NOTEBOOK, CellState, SweepFolder,
 from negolab.sweeps.plan import SweepCell
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import Markup, StableHTML, bar, details, element, join, pairs, panel, preformatted, table
+from negolab_widgets.layout import box, column, row
 from negolab_widgets.page import Page
 from negolab_widgets.picks import Picks, pick_button
 from negolab_widgets.results.variables import format_value
-from negolab_widgets.tables.controls import box, column, row
 
 STATE_WORDS: dict[CellState, str] = {
     "done": "done",
@@ -42,12 +42,9 @@ def render_progress(now: SweepStatus) -> Markup:
     over = sum(counts[stand] for stand in CELL_STATES if stand not in ("waiting", "running"))
     meter = bar(over, len(now.cells), f"{over:,} of {len(now.cells):,} cells", name="Cells that are over")
     seconds = sorted(status.seconds for status in now.ended.values() if status.state == "done")
-    facts: list[tuple[str, object]] = [
-        (STATE_WORDS[stand], f"{counts[stand]:,}") for stand in CELL_STATES if counts[stand]
-    ]
-    if seconds:
-        facts.append(("a cell takes", f"{seconds[len(seconds) // 2]:.1f} s (median, n = {len(seconds):,})"))
-    return panel("Sweep", meter, pairs(facts))
+    median = f"{seconds[len(seconds) // 2]:.1f} s (median, n = {len(seconds):,})" if seconds else ""
+    states = [(STATE_WORDS[stand], f"{counts[stand]:,}") for stand in CELL_STATES if counts[stand]]
+    return panel("Sweep", meter, pairs([*states, *([("a cell takes", median)] if median else [])]))
 
 
 def render_grid(now: SweepStatus) -> Markup:
@@ -103,14 +100,17 @@ def render_field(now: SweepStatus, cells: Sequence[SweepCell]) -> Markup:
 
 def render_cell(now: SweepStatus, cell: SweepCell) -> Markup:
     """Render one cell: its parameters, and what became of it."""
-    status = now.ended.get(cell.id)
-    facts: list[tuple[str, object]] = [(name, format_value(value)) for name, value in cell.params.items()]
-    facts += [("repeat", cell.repeat), ("seed", cell.seed), ("state", STATE_WORDS[now.state(cell)])]
-    if status is not None:
+    facts: list[tuple[str, object]] = [
+        *((name, format_value(value)) for name, value in cell.params.items()),
+        ("repeat", cell.repeat),
+        ("seed", cell.seed),
+        ("state", STATE_WORDS[now.state(cell)]),
+    ]
+    if (status := now.ended.get(cell.id)) is not None:
         facts += [("took", f"{status.seconds:.1f} s"), ("attempt", status.attempts), ("worker", status.worker)]
-        if status.error is not None:
-            where = f", cell {status.error.cell} of the notebook" if status.error.cell else ""
-            facts.append(("why", f"{status.error.kind}{where}: {status.error.text}"))
+        if (error := status.error) is not None:
+            where = f", cell {error.cell} of the notebook" if error.cell else ""
+            facts.append(("why", f"{error.kind}{where}: {error.text}"))
     return panel("Cell", pairs(facts))
 
 

@@ -9,8 +9,8 @@ import ipywidgets as w
 
 from negolab.analysis.observations import SEAT_COLUMNS
 from negolab_widgets.html import element
+from negolab_widgets.layout import box, column, framed, is_visible, row, set_visible
 from negolab_widgets.results.variables import Factor, Quantity
-from negolab_widgets.tables.controls import box, column, framed, is_visible, row, set_visible
 
 LINES, HEAT, BOXES, VIOLINS = "means, 95% intervals", "heat map of means", "box plots", "violins"
 NONE = ""

@@ -225,12 +225,10 @@ def render_reading(reading: SweepReader, cells: int, left: int) -> Markup:
     """Render how much of the sweep is in the figures."""
     text = f"{reading.matches:,} matches from {reading.cells_read:,} of {cells:,} cells have been read"
     meter = bar(reading.cells_read, cells, text, name="Cells read") if cells else ""
-    notes = [f"{left:,} finished cells are being read." if left else ""]
-    if not reading.matches and not left:
-        waiting = "No cell is finished yet. Finished cells appear automatically."
-        notes.append(NO_RECORDS if reading.empty_cells else waiting if not reading.faults else "")
-    elif reading.empty_cells:
-        notes.append(f"{reading.empty_cells:,} cells have no records.")
+    waiting = "" if reading.faults else "No cell is finished yet. Finished cells appear automatically."
+    nothing = NO_RECORDS if reading.empty_cells else waiting
+    some = f"{reading.empty_cells:,} cells have no records." if reading.empty_cells else ""
+    notes = f"{left:,} finished cells are being read." if left else "", some if reading.matches or left else nothing
     first = next(iter(reading.faults.values()), "")[:300]
     faults = f"{len(reading.faults):,} cells could not be read. {first}"
     bad = element("div", faults, cls="nl-notice", role="alert") if first else ""

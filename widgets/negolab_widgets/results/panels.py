@@ -202,8 +202,7 @@ class XAxis:
         return {"type": "log" if self.log else "linear", **ends, **(self._ticks() if self._apart() else {})}
 
     def _ticks(self) -> dict[str, Any]:
-        assert self._x is not None
-        return {"tickvals": self._places, "ticktext": [plain(self._x.texts[code]) for code in self._shown]}
+        return {"tickvals": self._places, "ticktext": list(map(plain, tick_texts(self._x, self._shown)))}
 
     def _length(self) -> float:
         return (self._scaled[-1] - self._scaled[0]) or 1

@@ -23,6 +23,7 @@ from negolab.sweeps.plan import SweepPlan, axis_values
 from negolab_widgets.charts import Chart
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML, element, join
+from negolab_widgets.layout import column, row, set_visible, styled, warning
 from negolab_widgets.page import SWEEP, Page, import_modules
 from negolab_widgets.picks import Picks
 from negolab_widgets.results import download, drawing
@@ -43,7 +44,6 @@ from negolab_widgets.results.variables import (
     without_values,
 )
 from negolab_widgets.standings import TournamentPage
-from negolab_widgets.tables.controls import column, row, set_visible, styled, warning
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -234,17 +234,22 @@ def _children() -> Iterator[tuple[Path, list[Child]]]:
 
 
 def _study_host_child(options: LaunchOptions, sockets: Sockets, user: config.KernelUser | None) -> Child:
-    arguments = [f"--seats={sockets.seats}", f"--out={options.out.resolve()}"]
+    study: list[str] = []
     if options.study is not None:
         # A copy for nobody else to read: what is edited later counts from the next `serve` on.
         copy = sockets.folder / "study.toml"
         copy.touch(mode=0o600)
         copy.write_bytes(options.study.read_bytes())
-        arguments += [f"--study={copy}", f"--study-at={options.study.resolve()}"]
-    arguments += [] if user is None else [f"--owner={user.name}"]
-    arguments += [f"--module={module}" for module in options.modules or []]
-    arguments += ["--trust"] if options.trust else []
-    arguments += [] if options.trial is None else [f"--trial={options.trial}"]
+        study = [f"--study={copy}", f"--study-at={options.study.resolve()}"]
+    arguments = [
+        f"--seats={sockets.seats}",
+        f"--out={options.out.resolve()}",
+        *study,
+        *([] if user is None else [f"--owner={user.name}"]),
+        *(f"--module={module}" for module in options.modules or []),
+        *(["--trust"] if options.trust else []),
+        *([] if options.trial is None else [f"--trial={options.trial}"]),
+    ]
     return _host_child(options.host_module, sockets, options.host_config(), arguments)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from weakref import WeakValueDictionary
 
@@ -57,21 +58,6 @@ TURN_SECONDS = 2.0
 """Seconds after which the next request's turn comes although the answer, such as a file, is still being read."""
 
 
-class Turn:
-    """A turn of `Turns`, which ends by itself after some seconds."""
-
-    def __init__(self, semaphore: asyncio.Semaphore, seconds: float) -> None:
-        self._semaphore: asyncio.Semaphore | None = semaphore
-        self._timer = asyncio.get_running_loop().call_later(seconds, self.end)
-
-    def end(self) -> None:
-        """Let the next request have its turn."""
-        if self._semaphore is not None:
-            self._semaphore.release()
-            self._semaphore = None
-            self._timer.cancel()
-
-
 class Turns:
     """Work on a few requests of each key at a time, so that a crowd of connections delays nobody else's next answer.
 
@@ -82,11 +68,13 @@ class Turns:
         self._at_once, self._seconds = at_once, seconds
         self._turns: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def take(self, key: str) -> Turn:
-        """Wait for a turn."""
-        semaphore = self._turns.setdefault(key, asyncio.Semaphore(self._at_once))
+    async def take(self, key: str) -> ExitStack:
+        """Wait for a turn, which ends when it is closed, or by itself after some seconds."""
+        semaphore, turn = self._turns.setdefault(key, asyncio.Semaphore(self._at_once)), ExitStack()
         await semaphore.acquire()
-        return Turn(semaphore, self._seconds)
+        turn.callback(semaphore.release)
+        turn.callback(asyncio.get_running_loop().call_later(self._seconds, turn.close).cancel)
+        return turn
 
 
 KIB, MIB = 1 << 10, 1 << 20

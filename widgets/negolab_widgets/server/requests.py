@@ -9,7 +9,7 @@ import inspect
 import ipaddress
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import ExitStack
 from importlib.resources import files
 from typing import Any, ClassVar, Literal
 
@@ -20,7 +20,7 @@ from tornado.websocket import WebSocketHandler
 from typing_extensions import override
 
 from negolab.studies.texts import gate_texts
-from negolab_widgets.server.limits import TokenBuckets, Turn
+from negolab_widgets.server.limits import TokenBuckets
 
 _SAFE = ("GET", "HEAD")
 PATIENCE = 10.0
@@ -35,17 +35,15 @@ class RefusedRequest(HTTPError):
         self.why, self.after = why, math.ceil(after)
 
 
-@dataclass(frozen=True)
 class RequestChecks:
     """Checks of host, origin and rate."""
 
-    hosts: frozenset[str]
-    origins: frozenset[str]
-    behind_proxy: bool = False
-    # A class behind one address may start together: thirty pages ask for some two thousand small files.
-    files: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=400, burst=6000))
-    requests: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=30, burst=300))
-    failures: TokenBuckets = field(default_factory=lambda: TokenBuckets(rate=0.5, burst=20))
+    def __init__(self, hosts: frozenset[str], origins: frozenset[str], *, behind_proxy: bool = False) -> None:
+        self.hosts, self.origins, self.behind_proxy = hosts, origins, behind_proxy
+        # A class behind one address may start together: thirty pages ask for some two thousand small files.
+        self.files = TokenBuckets(rate=400, burst=6000)
+        self.requests = TokenBuckets(rate=30, burst=300)
+        self.failures = TokenBuckets(rate=0.5, burst=20)
 
     def address(self, request: HTTPServerRequest) -> str:
         """Return who asks: the peer, or behind a proxy the last address that the proxy named; of IPv6 the network."""
@@ -227,7 +225,7 @@ class CheckedHandler(RequestHandler):
     needs: ClassVar[Requirement] = "visitor"
     is_file: ClassVar[bool] = False
     visitor: str = ""
-    _turn: Turn | None = None
+    _turn: ExitStack | None = None
 
     @property
     def server(self) -> Any:
@@ -273,7 +271,7 @@ class CheckedHandler(RequestHandler):
     @override
     def on_finish(self) -> None:
         if self._turn is not None:
-            self._turn.end()
+            self._turn.close()
 
     @override
     def check_xsrf_cookie(self) -> None:

@@ -18,12 +18,12 @@ from negolab.studies.page_state import NotDelivered
 from negolab_widgets import html
 from negolab_widgets.faults import FaultGuard, run_in_background
 from negolab_widgets.html import StableHTML
+from negolab_widgets.layout import framed, row, set_visible, warning
 from negolab_widgets.page import ADMIN, Page
 from negolab_widgets.picks import Picks
 from negolab_widgets.server.supervisor import NOTICE
 from negolab_widgets.study import monitor_view
 from negolab_widgets.study.monitor_view import MonitorState, decode_state
-from negolab_widgets.tables.controls import framed, row, set_visible, warning
 
 
 class EndStudyForm(w.VBox):  # type: ignore[misc]

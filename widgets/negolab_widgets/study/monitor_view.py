@@ -93,10 +93,10 @@ def render_people(seen: MonitorState) -> Markup:
     opened = sum(p.opened for p in people)
     late = sum(needs_attention(p, seen) for p in shown)
     have = "has" if opened == 1 else "have"
-    summary = [
-        f"n = {len(people)} invited, {opened} {have} opened the link, {counted(len(seen.present), 'page')} open."
-    ]
-    summary += [f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed."] if late else []
+    summary = (
+        f"n = {len(people)} invited, {opened} {have} opened the link, {counted(len(seen.present), 'page')} open.",
+        f"{late} marked: an error, no move for {IDLE_LIMIT:.0f} s, or the page is closed." if late else "",
+    )
     head = ("Number", "Treatment", "Status", "Page", "In this status for", "Last move", "Plays", "Errors", "Action")
     rows = [_person_row(person, seen) for person in shown]
     empty = (
@@ -105,7 +105,7 @@ def render_people(seen: MonitorState) -> Markup:
         else "Nobody has been invited yet: invite people with `negolab study links`."
     )
     body = table(head, rows, "Participants", cls="nl-watched nl-people nl-long") if rows else element("p", empty)
-    words = element("p", " ".join(summary)) if seen.people else ""
+    words = element("p", " ".join(filter(None, summary))) if seen.people else ""
     return panel("Participants", words, body, _render_unopened(seen))
 
 
@@ -169,13 +169,9 @@ def end_button(number: int, words: str) -> Markup:
 def render_treatments(seen: MonitorState) -> Markup:
     """Render who is where by treatment, and how balanced the treatments are."""
     n = sum(cell.active + cell.complete + cell.dropped for cell in seen.cells)
-    head: tuple[str, ...] = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight")
-    rows = list(map(_treatment_row, seen.cells))
-    if (currency := seen.currency) is not None:
-        head = (*head, "Earned (n)")
-        rows = [
-            [*row, f"{currency.text(cell.earned)} ({cell.paid})"] for row, cell in zip(rows, seen.cells, strict=True)
-        ]
+    earned = () if seen.currency is None else ("Earned (n)",)
+    head = ("Treatment", "Weight", "Active", "Complete", "Dropped out", "Per weight", *earned)
+    rows = [_treatment_row(cell, seen) for cell in seen.cells]
     summary = (
         f"n = {n} assigned. Per weight: active and complete, divided by the weight; the next one goes to the lowest."
     )
@@ -186,9 +182,10 @@ def render_treatments(seen: MonitorState) -> Markup:
     )
 
 
-def _treatment_row(cell: TreatmentCount) -> list[object]:
+def _treatment_row(cell: TreatmentCount, seen: MonitorState) -> list[object]:
     held = f"{(cell.active + cell.complete) / cell.weight:.2f}" if cell.weight else "no longer in the study file"
-    return [cell.name, f"{cell.weight:g}", cell.active, cell.complete, cell.dropped, held]
+    earned = [] if seen.currency is None else [f"{seen.currency.text(cell.earned)} ({cell.paid})"]
+    return [cell.name, f"{cell.weight:g}", cell.active, cell.complete, cell.dropped, held, *earned]
 
 
 def render_matches(seen: MonitorState) -> Markup:
@@ -265,10 +262,10 @@ def render_rest(seen: MonitorState | None) -> Markup:
 def render_watched(record: Record, fallback: Fallback | None = None) -> Markup:
     """Render a match so far, to the researcher: both seats' tables show what the other may not see."""
     game, state = record.game, final_state(record)
-    players = [(f"player {seat}", name) for seat, name in record.header.players.items()]
+    told = {f"player {seat}": name for seat, name in record.header.players.items()}
     if fallback is not None:
-        players.append((f"seat {fallback.seat} taken over by", f"{fallback.player or 'nobody'} ({fallback.reason})"))
-    facts = pairs([("game", record.header.game), *players, ("state", format_end(record.end))])
+        told[f"seat {fallback.seat} taken over by"] = f"{fallback.player or 'nobody'} ({fallback.reason})"
+    facts = pairs([("game", record.header.game), *told.items(), ("state", format_end(record.end))])
     said = [_conversation_entry(event.seat, reply, invalid) for event, reply, invalid in iter_replies(record)]
     title = element("h2", f"Match {record.id[:8]}, as it goes", cls="nl-heading nl-watching")
     seats = render_seats(game, {seat: observe(state, seat) for seat in SEATS})

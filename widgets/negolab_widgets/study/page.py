@@ -32,12 +32,13 @@ from negolab.studies.texts import texts
 from negolab.texts import install
 from negolab_widgets import html
 from negolab_widgets.faults import RETRY_AFTER, FaultGuard, Given, follow_page, run_in_background
+from negolab_widgets.layout import column, framed, row, set_visible, show, warning
 from negolab_widgets.page import SEATS, Page
 from negolab_widgets.play.countdown import Countdown
 from negolab_widgets.play.seat import SeatWidget
 from negolab_widgets.study.last_page import CompletionCode, completion_button, render_earnings
 from negolab_widgets.study.questions import QuestionField
-from negolab_widgets.tables.controls import AskFirst, column, framed, row, set_visible, show, warning
+from negolab_widgets.tables.controls import AskFirst
 
 NOT_SERVED = "This page is for the participants of a study: `negolab serve STUDY.toml` starts one."
 
@@ -97,6 +98,10 @@ class PageView:
         clock.start(self.state.left)
         return [clock]
 
+    def opening(self, title: str) -> list[w.Widget]:
+        """Render the heading, the clock and the study's text of a page."""
+        return [self.heading(title), *self.clock(), *reading_panel(self.state.text)]
+
     def button(self, text: str, work: Callable[[*Given], object], *given: *Given) -> w.Button:
         """Make the button of the page; why its `work` was not done is shown in the notice."""
         return self.guard.button(text, work, *given, cls="nl-primary")
@@ -121,8 +126,7 @@ class ConsentView(PageView):
     def build(self) -> list[w.Widget]:
         agree = self.button(texts.AGREE, lambda: self.send("consent", agreed=True))
         decline = self.guard.button(texts.DECLINE, lambda: self.send("consent", agreed=False))
-        panel = reading_panel(self.state.text)
-        return [self.heading(texts.CONSENT), *self.clock(), *panel, row(agree, decline), self.notice]
+        return [*self.opening(texts.CONSENT), row(agree, decline), self.notice]
 
 
 class QuestionnaireView(PageView):
@@ -166,8 +170,7 @@ class QuizView(QuestionnaireView):
         attempts = [w.HTML(html.element("p", words))] if words else []
         check = self.button(texts.CHECK, self._submit)
         self.refuse(texts.SOME_WRONG if self.state.wrong else "")
-        text = reading_panel(self.state.text)
-        return [self.heading(texts.QUIZ), *self.clock(), *text, form, *attempts, check, self.notice]
+        return [*self.opening(texts.QUIZ), form, *attempts, check, self.notice]
 
 
 class InstructionsView(PageView):
@@ -177,8 +180,7 @@ class InstructionsView(PageView):
     def build(self) -> list[w.Widget]:
         go_on = self.button(texts.START if self.state.begins else texts.CONTINUE, self.send, "start")
         begins = [w.HTML(html.element("p", texts.BEGINS))] if self.state.begins else []
-        panel = reading_panel(self.state.text)
-        return [self.heading(texts.INSTRUCTIONS), *self.clock(), *panel, *begins, go_on, self.notice]
+        return [*self.opening(texts.INSTRUCTIONS), *begins, go_on, self.notice]
 
 
 class WaitingView(PageView):
@@ -241,14 +243,7 @@ class ResultsView(PageView):
     def build(self) -> list[w.Widget]:
         go_on = self.button(texts.CONTINUE, self.send, "next")
         results = framed(w.HTML(results_table(self.state.matches)))
-        return [
-            self.heading(texts.RESULTS),
-            *self.clock(),
-            *reading_panel(self.state.text),
-            results,
-            go_on,
-            self.notice,
-        ]
+        return [*self.opening(texts.RESULTS), results, go_on, self.notice]
 
 
 def results_table(matches: Sequence[MatchResult]) -> str:
@@ -271,15 +266,11 @@ class ClosedView(PageView):
 
     @override
     def build(self) -> list[w.Widget]:
-        parts = [self.heading(texts.END), *reading_panel(self.state.text)]
-        if self.state.code:
-            code = CompletionCode(code=self.state.code, words=texts["copy_code"])
-            parts += [w.HTML(html.element("h2", texts.COMPLETION_CODE)), code]
-        if self.state.link:
-            parts.append(completion_button(self.state.link))
-        if self.state.earnings is not None:
-            parts.append(w.HTML(render_earnings(self.state.earnings)))
-        return parts
+        state, title = self.state, w.HTML(html.element("h2", texts.COMPLETION_CODE))
+        code = [title, CompletionCode(code=state.code, words=texts["copy_code"])] if state.code else []
+        link = [completion_button(state.link)] if state.link else []
+        earned = [] if state.earnings is None else [w.HTML(render_earnings(state.earnings))]
+        return [self.heading(texts.END), *reading_panel(state.text), *code, *link, *earned]
 
 
 VIEWS: dict[type[PageState], type[PageView]] = {

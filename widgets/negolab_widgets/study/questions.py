@@ -10,7 +10,7 @@ from negolab.studies.questions import Question, check_answers
 from negolab.studies.texts import texts
 from negolab_widgets.fields import CheckGroup, ChoiceGrid, RadioGroup
 from negolab_widgets.html import capitalised
-from negolab_widgets.tables.controls import column, warning
+from negolab_widgets.layout import column, warning
 
 MAX_BUTTONS = 7
 """Choices that are shown as buttons; more are a list to open."""

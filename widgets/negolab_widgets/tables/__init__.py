@@ -12,7 +12,8 @@ from negolab import catalog
 from negolab.catalog import AnyGame
 from negolab.user_code import describe_failure
 from negolab_widgets.fields import Slider
-from negolab_widgets.tables.controls import Table, column, framed, render_facts, row, set_visible
+from negolab_widgets.layout import column, framed, row, set_visible
+from negolab_widgets.tables.controls import Table, render_facts
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, Decision, render_pay
 from negolab_widgets.tables.plain import PlainTable
 

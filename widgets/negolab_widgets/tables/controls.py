@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import ipywidgets as w
 from typing_extensions import override
@@ -18,12 +18,11 @@ from negolab.game import Invalid, Observation, Seat
 from negolab.studies.texts import refusal_text, table_texts
 from negolab.texts import are_overridden
 from negolab_widgets import html
+from negolab_widgets.faults import FaultGuard, Given
+from negolab_widgets.layout import column, is_visible, row, set_visible, show, styled, warning
 from negolab_widgets.tables.conversation import ConversationEntry, render_conversation
 from negolab_widgets.tables.decision import REFUSE, Decision
 from negolab_widgets.tables.timeline import Timeline
-
-if TYPE_CHECKING:
-    from negolab_widgets.faults import FaultGuard, Given
 
 
 class ControlsContext:
@@ -216,13 +215,9 @@ class Table:
 
     def on_change(self, control: w.Widget, work: Callable[[], None] | None = None) -> None:
         """Clear the last refusal and call `work` when a control's value changes."""
-
-        def changed() -> None:
-            self._clear_notices()
-            if work is not None:
-                work()
-
-        self.context.guard.on_change(changed, control)
+        self.context.guard.on_change(self._clear_notices, control)
+        if work is not None:
+            self.context.guard.on_change(work, control)
 
     def say(self, text: str, beside: w.HTML | None = None) -> None:
         """Send a reply; should it be refused, show the reason `beside` the control that caused it."""
@@ -297,60 +292,12 @@ def render_facts(game: AnyGame, seen: Observation[Any, Any]) -> html.Markup:
     return html.panel(table_texts.WHAT_YOU_KNOW, html.facts(game.facts(seen)))
 
 
-def warning(text: str) -> html.Markup:
-    """Render a refusal or a fault, read aloud when it appears; its place is kept while it is empty."""
-    return html.element("div", text, cls="nl-notice", role="alert")
-
-
 def render_rejected(slip: RejectedReply) -> html.Markup:
     """Render a reply that was not accepted, of a long one its beginning, and why."""
     text = slip.text if len(slip.text) <= 300 else slip.text[:300] + "..."
     return html.element(
         "div", table_texts.MESSAGE_WAS, html.preformatted(text), html.element("div", slip.reason, cls="nl-due")
     )
-
-
-def styled(widget: Any, *classes: str) -> Any:
-    """Give a widget classes of the theme, and return it."""
-    for name in classes:
-        widget.add_class(name)
-    return widget
-
-
-def box(*children: w.Widget, cls: str) -> w.Box:
-    """Put widgets into a box of these classes, with spaces between."""
-    return styled(w.Box(list(children)), *cls.split())
-
-
-def column(*children: w.Widget, cls: str = "") -> w.VBox:
-    """Put widgets below each other, with space between them."""
-    return styled(w.VBox(list(children)), "nl-column", *cls.split())
-
-
-def row(*children: w.Widget, cls: str = "") -> w.Box:
-    """Put widgets beside each other, wrapping where there is no room."""
-    return box(*children, cls=f"nl-row {cls}")
-
-
-def framed(*children: w.Widget, cls: str = "") -> w.VBox:
-    """Put controls that belong together on a panel."""
-    return column(*children, cls=f"nl-panel {cls}")
-
-
-def set_visible(widget: w.Widget, visible: bool) -> None:
-    """Show a widget or take it off the page."""
-    widget.layout.display = None if visible else "none"
-
-
-def is_visible(widget: w.Widget) -> bool:
-    """Return True unless a widget was taken off the page."""
-    return bool(widget.layout.display != "none")
-
-
-def show(place: w.HTML, drawn: html.Markup | str) -> None:
-    """Show a drawing in its place; without one the place is off the page."""
-    place.value = drawn
-    set_visible(place, bool(drawn))
 
 
 def render_due(words: str) -> html.Markup:

@@ -38,15 +38,13 @@ def render_conversation(
     whole: bool = False,
 ) -> Markup:
     """Render the entries, oldest first; the box opens at the newest, or is as high as they are if `whole`."""
-    earlier = len(entries) - MAX_ENTRIES
-    drawn = [_render_entry(entry, _render_lines if monospaced else preformatted) for entry in entries[-MAX_ENTRIES:]]
-    if earlier > 0:
-        drawn.insert(0, element("div", table_texts.EARLIER.format(count=earlier), cls="nl-note nl-soft"))
-    if not drawn:
-        drawn = [element("div", table_texts.NOTHING_SAID, cls="nl-note nl-soft")]
+    earlier = table_texts.EARLIER.format(count=len(entries) - MAX_ENTRIES) if len(entries) > MAX_ENTRIES else ""
+    words = earlier if entries else table_texts.NOTHING_SAID
+    drawn = (_render_entry(entry, _render_lines if monospaced else preformatted) for entry in entries[-MAX_ENTRIES:])
+    note = element("div", words, cls="nl-note nl-soft") if words else ""
     cls = f"nl-log{' nl-mono' if monospaced else ''}{' nl-whole' if whole else ''}"
     # The outer box runs from the bottom up, so that it always shows the newest entry.
-    return element("div", element("div", *drawn), cls=cls, role="log", aria_label=table_texts.SAID, tabindex="0")
+    return element("div", element("div", note, *drawn), cls=cls, role="log", aria_label=table_texts.SAID, tabindex="0")
 
 
 def _render_entry(entry: ConversationEntry, written: Callable[[str], Markup]) -> Markup:

@@ -21,7 +21,8 @@ from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.fields import CheckGroup, PriceField, Segments, Stepper
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import Table, box, set_visible, styled
+from negolab_widgets.layout import box, set_visible, styled
+from negolab_widgets.tables.controls import Table
 
 MAX_SEGMENTS = 6
 """Options up to which they stand beside each other; more are in a list."""

@@ -16,7 +16,8 @@ from negolab.derived_moves import LISTED
 from negolab.game import Invalid
 from negolab.moves import Group, Move, Moves
 from negolab.studies.texts import table_texts
-from negolab_widgets.tables.controls import Table, column, render_due, render_facts, row, show
+from negolab_widgets.layout import column, row, show
+from negolab_widgets.tables.controls import Table, render_due, render_facts
 from negolab_widgets.tables.decision import COMPOSE, SEND
 from negolab_widgets.tables.inputs import GroupInput, choices
 

@@ -9,8 +9,8 @@ import ipywidgets as w
 from negolab.catalog import AnyGame
 from negolab.game import SEATS, Seat, Seen
 from negolab_widgets.html import Markup, element
+from negolab_widgets.layout import box, show
 from negolab_widgets.tables import table
-from negolab_widgets.tables.controls import box, show
 
 
 def seat_name(game: AnyGame, seat: Seat) -> str:

@@ -19,9 +19,10 @@ from negolab.games.agenda.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets import html
 from negolab_widgets.html import element
+from negolab_widgets.layout import column, row, set_visible, show, styled
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.agenda import view
-from negolab_widgets.tables.controls import Table, column, row, set_visible, show, styled
+from negolab_widgets.tables.controls import Table
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import Beside, CountInput, GroupInput
 

@@ -14,6 +14,7 @@ from negolab.games.balloon.words import WORDS
 from negolab.studies.texts import refusal_text
 from negolab_widgets import html
 from negolab_widgets.html import element
+from negolab_widgets.layout import column, row, set_visible, show
 from negolab_widgets.tables.balloon import view
 from negolab_widgets.tables.balloon.checklist import Checklist
 from negolab_widgets.tables.balloon.view import (
@@ -22,14 +23,7 @@ from negolab_widgets.tables.balloon.view import (
     render_value_bars,
     set_value,
 )
-from negolab_widgets.tables.controls import (
-    Table,
-    column,
-    render_due,
-    row,
-    set_visible,
-    show,
-)
+from negolab_widgets.tables.controls import Table, render_due
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, UNSET, name_accept, set_class
 
 SEARCH_THRESHOLD = 24

@@ -20,7 +20,8 @@ from negolab.studies.texts import table_texts
 from negolab.theory.frontier import best_set
 from negolab_widgets import html
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.controls import Table, column, framed, row, set_visible, styled
+from negolab_widgets.layout import column, framed, row, set_visible, styled
+from negolab_widgets.tables.controls import Table
 from negolab_widgets.tables.conversation import MAX_ENTRIES, ConversationEntry
 from negolab_widgets.tables.decision import Decision, end_class, render_pay
 from negolab_widgets.tables.timeline import Timeline
@@ -135,9 +136,8 @@ def _entry(game: Balloon, seen: Seen, message: Message) -> ConversationEntry:
 
 
 def _describe_moves(seen: Seen, say: Say) -> list[str]:
-    done = [WORDS.PROPOSED.format(set=_describe_set(seen, names)) for names in say.propose]
-    done += [WORDS.REFUSED.format(set=_describe_set(seen, names)) for names in say.refuse]
-    return done + [WORDS.AGREED.format(set=_describe_set(seen, names)) for names in say.agree]
+    done = (WORDS.PROPOSED, say.propose), (WORDS.REFUSED, say.refuse), (WORDS.AGREED, say.agree)
+    return [words.format(set=_describe_set(seen, names)) for words, sets in done for names in sets]
 
 
 def _describe_set(seen: Seen, names: Names) -> str:

@@ -15,10 +15,11 @@ from negolab.games.bargaining.state import Accept, Offer, Reject, reservation_va
 from negolab.games.bargaining.words import WORDS
 from negolab.studies.texts import table_texts
 from negolab_widgets.html import element, join
+from negolab_widgets.layout import column, set_visible, show, styled
 from negolab_widgets.tables import decision
 from negolab_widgets.tables.bargaining import view
 from negolab_widgets.tables.bargaining.view import render_deal_value
-from negolab_widgets.tables.controls import Table, column, render_due, set_visible, show, styled
+from negolab_widgets.tables.controls import Table, render_due
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, SEND, name_accept, set_class
 from negolab_widgets.tables.inputs import PriceInput
 

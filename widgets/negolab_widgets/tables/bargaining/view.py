@@ -113,17 +113,15 @@ def facts(game: Bargaining, seen: Seen) -> list[tuple[str, object]]:
     terms, away = seen.public.terms, other(seen.seat)
     told, exact = known_facts(seen)
     without = WORDS.KEPT.format(amount=format_money(no_deal_payoff(seen)), item=game.item)
-    rows: list[tuple[str, object]] = [
+    discounts = {"A": terms.discount_seller, "B": terms.discount_buyer}
+    factors = {"own": f"{discounts[seen.seat]:g}", "theirs": f"{discounts[away]:g}"}
+    discounting = WORDS.DISCOUNTING, WORDS["discounts"][seen.seat.lower()].format(**factors)
+    return [
         (reservation_value_name(seen, seen.seat), format_money(reservation_value(seen))),
         (reservation_value_name(seen, away), describe_told(told, exact)),
         (WORDS.WITHOUT_A_DEAL, without if _keeps_item(seen) else format_money(no_deal_payoff(seen))),
+        *([discounting] if set(discounts.values()) != {1} else []),
     ]
-    discounts = {"A": terms.discount_seller, "B": terms.discount_buyer}
-    if set(discounts.values()) != {1}:
-        words = WORDS["discounts"][seen.seat.lower()]
-        factors = {"own": f"{discounts[seen.seat]:g}", "theirs": f"{discounts[away]:g}"}
-        rows.append((WORDS.DISCOUNTING, words.format(**factors)))
-    return rows
 
 
 def known_facts(seen: Seen) -> tuple[Told, int | None]:

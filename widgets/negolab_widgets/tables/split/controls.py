@@ -15,7 +15,8 @@ from negolab.games.split.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import Stepper
 from negolab_widgets.html import element
-from negolab_widgets.tables.controls import Table, column, framed, set_visible, show, styled
+from negolab_widgets.layout import column, framed, set_visible, show, styled
+from negolab_widgets.tables.controls import Table
 from negolab_widgets.tables.decision import COMPOSE, SEND, UNSET, set_class
 from negolab_widgets.tables.split import view
 from negolab_widgets.tables.split.view import format_units, render_keep_value, values_of

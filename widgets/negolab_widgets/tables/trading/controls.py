@@ -27,15 +27,8 @@ from negolab.games.trading.words import WORDS
 from negolab.studies.texts import refusal_text, table_texts
 from negolab_widgets.fields import MAX_NUMBER, Stepper
 from negolab_widgets.html import Markup, element
-from negolab_widgets.tables.controls import (
-    Table,
-    box,
-    column,
-    row,
-    set_visible,
-    show,
-    styled,
-)
+from negolab_widgets.layout import box, column, row, set_visible, show, styled
+from negolab_widgets.tables.controls import Table
 from negolab_widgets.tables.decision import ACCEPT, COMPOSE, REFUSE, SEND, UNSET, name_accept, set_class
 from negolab_widgets.tables.trading import view
 from negolab_widgets.tables.trading.view import format_signed, render_change, trade_sentence, trade_value
