@@ -1,4 +1,4 @@
-"""`negolab serve | lab`: options of the web page servers, which are started as separate processes."""
+"""`negolab serve | lab`: options of the web page servers, and starting them as separate processes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
 """Codes related to conditions and outcomes, with intervals by draw.
 
-Nobody was assigned what to say, so an outcome that goes with a code is associated with it, not an effect of it.
+Nobody was assigned what to say, so an outcome that goes with a code is associated with the code, and not an effect of
+it.
 """
 
 from __future__ import annotations

@@ -200,7 +200,7 @@ def all_readings(source: Path, adding: tuple[str, str, Codebook] | None = None) 
 
     Args:
         source: Records, or the folder of a run or a sweep.
-        adding: The coder about to add readings, and the codebook's name and the codebook.
+        adding: The coder about to add readings, with the codebook's name and the codebook.
 
     Raises:
         ValueError: A line is not a reading, the file is a link, or it names (or would name) too many coders or codes.

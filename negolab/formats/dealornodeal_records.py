@@ -133,7 +133,7 @@ def _notes(dialogue: Dialogue, file: str) -> dict[str, Any]:
 
 
 def _say(match: Match, seat: Seat, words: str) -> None:
-    """Submit a message as written in the file, or in tags if it can only be delivered unchanged in them."""
+    """Submit a message as written in the file, or in tags if only these deliver it unchanged."""
     message = Message(words)
     plain = match.asks(seat) and match.told(seat).parse(words, match.seen(seat)) == message
     _submit(match, seat, words if plain else match.game.say(message))

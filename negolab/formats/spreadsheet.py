@@ -350,7 +350,7 @@ class Importer:
         """Return a match's game, with limits that fit the longest match."""
         usual: dict[str, dict[str, Any]] = {
             "agenda": {
-                "turns": most + 1,  # the last message must not offer
+                "turns": most + 1,  # the last message cannot be an offer
                 "max_chars": max(1000, *(len(turn.words) for turn in log.turns)),
                 **({} if "preset" in self.plan.game else {"title": "Imported"}),
             },

@@ -135,7 +135,7 @@ def by_mode(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def by_pace(frame: pd.DataFrame) -> pd.DataFrame:
-    """Compare each time-dependent player with the next fastest one on the same deals.
+    """Compare each time-dependent player with the next faster one on the same deals.
 
     Args:
         frame: The rows of `played`.
