@@ -297,6 +297,7 @@ def test_a_full_disk_names_the_file_and_leaves_none_that_is_half_written(to: str
         [*NEGOLAB, "export", str(source), "--to", to, "--out", str(out)],
         capture_output=True,
         text=True,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},  # none is cut off
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
     )
     assert ran.returncode == 2 and ran.stdout == ""
