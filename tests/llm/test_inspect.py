@@ -234,22 +234,30 @@ def test_a_part_of_a_log_that_would_fill_the_memory_is_not_unpacked(tmp_path: Pa
         for _ in range(65):
             part.write(b" " * 2**20)
     assert log.stat().st_size < 100_000
-    with pytest.raises(ValueError, match=r"bomb.eval: .*1_epoch_1.json exceeds the maximum of 64 MiB when unpacked"):
+    with pytest.raises(
+        ValueError, match=r"bomb.eval cannot .*1_epoch_1.json exceeds the maximum of 64 MiB when unpacked"
+    ):
         read_records(log)
 
 
 def test_a_damaged_match_and_one_whose_id_is_taken_are_left_out_and_named(tmp_path: Path) -> None:
     log = Mock(lambda *_: "52.50").evaluate(
-        tmp_path, "bargaining", opponent="linear", n=3, limits={"log_format": "json"}
+        tmp_path, "bargaining", opponent="linear", n=4, limits={"log_format": "json"}
     )
     stored = json.loads(Path(log.location).read_text())
-    first, second, third = [sample["store"]["negolab"] for sample in stored["samples"]]
+    first, second, third, fourth = [sample["store"]["negolab"] for sample in stored["samples"]]
     second["header"]["id"], third["header"]["seed"] = first["header"]["id"], "one"
+    fourth["header"]["params"]["rounds"] = 10**9
     Path(log.location).write_text(json.dumps(stored))
     done = negolab("import", "inspect", log.location, "--out", "run", cwd=tmp_path)
     assert done.returncode == 0 and "run: 1 record" in done.stdout, done.stderr
     assert re.search(r"left out: .*sample [^,]+, epoch 1: another match has the same ID", done.stderr + done.stdout)
     assert re.search(r"left out: .*sample [^,]+, epoch 1: not a record: .*seed", done.stderr + done.stdout)
+    assert re.search(r"left out: .*sample [^,]+, epoch 1: record .*rounds must be", done.stderr + done.stdout)
+    stored["samples"][0]["id"] = "renamed"
+    Path(log.location).write_text(json.dumps(stored))
+    refused = negolab("import", "inspect", log.location, "--out", "again", cwd=tmp_path)
+    assert refused.returncode == 2 and "is not among those that the log lists" in refused.stderr
 
 
 def test_matches_of_a_game_of_ones_own_are_imported_with_its_module(tmp_path: Path) -> None:
