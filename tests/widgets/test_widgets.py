@@ -147,7 +147,7 @@ def test_the_lobby_says_who_sits_where_and_what_the_opponent_does() -> None:
     lobby = Lobby("bargaining")
     lobby._opponent.value = "boulware"
     assert (lobby._opponent.about, lobby._preset.about) == (
-        "Holds out until near the end, as time with beta 0.2.",
+        "Holds out until near the end, like time with beta 0.2.",
         "Each side knows what the item is worth to the other.",
     )
     assert "0 to 9 units" in Lobby("negolab.scaffolds.ultimatum", preset="rich")._preset.about
