@@ -89,14 +89,14 @@ def new_folder(out: Path) -> Iterator[Path]:
         yield out
         return
     beside = next(folder for folder in out.absolute().parents if folder.is_dir())
-    with TemporaryDirectory(prefix=".import-", dir=beside) as place:
-        draft = Path(place) / out.name
-        try:
+    try:
+        with TemporaryDirectory(prefix=".import-", dir=beside) as place:
+            draft = Path(place) / "run"
             yield draft
             out.parent.mkdir(parents=True, exist_ok=True)
             draft.rename(out)
-        except OSError as error:
-            raise OSError(error.errno, error.strerror, str(out / FILE)) from None
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(out / FILE)) from None
 
 
 _MORE_LEFT_OUT = "left out: {:,} more"
